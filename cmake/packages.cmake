@@ -1,0 +1,12 @@
+# Everything comes from the system's packages; ./dev installs them.
+include(GoogleTest)
+find_package(GTest REQUIRED)
+find_package(benchmark REQUIRED)
+find_package(nlohmann_json 3.11 REQUIRED)
+find_package(tl-expected REQUIRED)
+find_package(yaml-cpp REQUIRED)
+find_package(spdlog REQUIRED)
+find_package(prometheus-cpp REQUIRED)
+find_package(CLI11 REQUIRED)
+find_package(NLopt REQUIRED)
+find_package(rapidcheck REQUIRED)

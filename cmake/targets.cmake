@@ -1,0 +1,17 @@
+# adaptdl_library(NAME SOURCES... [DEPS public...] [PRIVATE private...]) makes the static library adaptdl::NAME.
+# Headers are included from the project's root: #include "api/job.h".
+function(adaptdl_library name)
+  cmake_parse_arguments(ARG "" "" "DEPS;PRIVATE" ${ARGN})
+  add_library(adaptdl_${name} STATIC ${ARG_UNPARSED_ARGUMENTS})
+  add_library(adaptdl::${name} ALIAS adaptdl_${name})
+  target_include_directories(adaptdl_${name} PUBLIC ${PROJECT_SOURCE_DIR})
+  target_link_libraries(adaptdl_${name} PUBLIC ${ARG_DEPS} PRIVATE ${ARG_PRIVATE})
+endfunction()
+
+# adaptdl_test(NAME SOURCES... DEPS libraries...): one GoogleTest program, each of its tests known to ctest by name.
+function(adaptdl_test name)
+  cmake_parse_arguments(ARG "" "" "DEPS;ENV" ${ARGN})
+  add_executable(${name} ${ARG_UNPARSED_ARGUMENTS})
+  target_link_libraries(${name} PRIVATE ${ARG_DEPS} GTest::gmock GTest::gtest_main)
+  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 600 ENVIRONMENT "${ARG_ENV}")
+endfunction()
