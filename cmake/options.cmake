@@ -14,7 +14,7 @@ if(CCACHE)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE})
 endif()
 
-add_compile_options(-Wall -Wextra -Wpedantic -Werror -Wshadow -Wconversion -Wno-sign-conversion
+add_compile_options(-Wall -Wextra -Wpedantic -Werror -Wshadow -Wconversion -Wno-sign-conversion -Wno-missing-field-initializers
                     -Wnon-virtual-dtor -Woverloaded-virtual -Wimplicit-fallthrough
                     # The same double on every machine: no fused multiply-add behind the author's back.
                     -ffp-contract=off)

@@ -51,7 +51,8 @@ class Descent {
   static void Nearby(FitProblem& problem, ParameterVector& x, double smoothing, double tolerance,
                      int evaluations) {
     ParameterVector scale = problem.NaturalScale();
-    for (std::size_t i = 0; i < kGamma; ++i) scale[i] = std::clamp(0.01 * scale[i], x[i], kMostParameter);
+    for (std::size_t i = 0; i < kGamma; ++i)
+      scale[i] = std::min(std::max(0.01 * scale[i], x[i]), kMostParameter);
     Descent(problem, x, smoothing, &scale).Run(tolerance, evaluations);
   }
 
