@@ -175,8 +175,8 @@ Result<double> FitObjective(const PerfParams& params, std::span<const Observatio
   for (const Observation& o : observations) {
     const double accum = AccumTime(params, static_cast<double>(o.atomic_bsz));
     const double optim = OptimTime(params.gamma, accum, NetworkTime(params, {o.num_nodes, o.num_replicas}));
-    accum_error += std::pow(std::log(accum / o.accum_step_time), 2);
-    optim_error += std::pow(std::log(optim / o.optim_step_time), 2);
+    accum_error += std::pow(std::log(accum) - std::log(o.accum_step_time), 2);
+    optim_error += std::pow(std::log(optim) - std::log(o.optim_step_time), 2);
   }
   const auto n = static_cast<double>(observations.size());
   return std::sqrt(accum_error / n) + std::sqrt(optim_error / n) + 1e-3 * std::pow(params.gamma - 1, 2) +

@@ -109,7 +109,7 @@ TEST(Fit, DegenerateObservationsGiveAUsableModel) {
   ExpectUsable({one});
   ExpectUsable(std::vector<Observation>(50, one));
   ExpectUsable(std::vector<Observation>(50, Observe(kTrue, {4, 16}, 128)));
-  ExpectUsable({{1, 1, 8, 1e308, 1e308}, {1, 2, 8, 1e308, 1e308}});
+  ExpectUsable({{1, 1, 8, 1e308, 1e-3}, {1, 2, 8, 1e308, 1e308}});
   ExpectUsable({{1, 1, 1, 1e-300, 1e300}, {16, 64, 4096, 1e300, 1e-300}});
   ExpectUsable({{1, 1, std::int64_t{1} << 53, 1e-12, 1e-12}, {3, std::int64_t{1} << 53, 1, 1e12, 1e12}});
   // The optimiser step shorter than the accumulation that is part of it.
