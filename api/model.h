@@ -17,7 +17,8 @@ struct PerfParams {
   friend bool operator==(const PerfParams&, const PerfParams&) = default;
 };
 
-// Gradient statistics at the initial batch size: squared norm of the true gradient and trace of its covariance.
+// Gradient statistics at the initial batch size: squared norm of the true gradient and trace of its
+// covariance.
 struct GradParams {
   double sqr = 0;
   double var = 0;
@@ -27,10 +28,10 @@ struct GradParams {
 
 // Which batch sizes a job may run at.
 struct BatchLimits {
-  std::int64_t init_batch_size = 1;             // M0: the size that the user's hyper-parameters are made for.
-  std::optional<std::int64_t> max_batch_size;   // Total; M0 where absent.
-  std::optional<std::int64_t> min_local_bsz;    // One replica, one step; 1 where absent.
-  std::optional<std::int64_t> max_local_bsz;    // max_batch_size where absent.
+  std::int64_t init_batch_size = 1;            // M0: the size that the user's hyper-parameters are made for.
+  std::optional<std::int64_t> max_batch_size;  // Total; M0 where absent.
+  std::optional<std::int64_t> min_local_bsz;   // One replica, one step; 1 where absent.
+  std::optional<std::int64_t> max_local_bsz;   // max_batch_size where absent.
   bool gradient_accumulation = false;
 
   friend bool operator==(const BatchLimits&, const BatchLimits&) = default;

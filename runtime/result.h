@@ -44,8 +44,9 @@ inline tl::unexpected<Error> Invalid(std::string message) {
   return Fail(ErrorCode::kInvalid, std::move(message));
 }
 
-// Makes text from outside safe for a log line, a terminal or an error message: control characters and
-// bytes that are not UTF-8 become \xNN, and what is longer than `limit` bytes is cut and ends with "...".
+// Makes text from outside safe for a log line, a terminal or an error message: control characters (also the
+// bidirectional ones) and bytes that are not UTF-8 become \xNN, and what is longer than `limit` bytes is cut,
+// between two characters, and ends with "...".
 std::string Printable(std::string_view text, std::size_t limit = 200);
 
 }  // namespace adaptdl

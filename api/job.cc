@@ -1,0 +1,114 @@
+#include "api/job.h"
+
+#include <array>
+#include <utility>
+
+#include "api/json.h"
+#include "api/model_codec.h"
+#include "api/reader.h"
+#include "nlohmann/json.hpp"
+
+namespace adaptdl {
+
+using nlohmann::json;
+
+namespace {
+
+constexpr std::array<std::pair<JobPhase, std::string_view>, 6> kPhases = {{
+    {JobPhase::kPending, "Pending"},
+    {JobPhase::kStarting, "Starting"},
+    {JobPhase::kRunning, "Running"},
+    {JobPhase::kStopping, "Stopping"},
+    {JobPhase::kSucceeded, "Succeeded"},
+    {JobPhase::kFailed, "Failed"},
+}};
+
+// Hints that are not valid are as if they had never been reported; see JobStatus.
+std::optional<Hints> ReadTrain(const Reader& in) {
+  const std::optional<Reader> train = in.Find("train");
+  if (!train) return std::nullopt;
+  Result<Hints> hints = FromJson<Hints>(train->value());
+  return hints ? std::optional(*std::move(hints)) : std::nullopt;
+}
+
+}  // namespace
+
+std::string_view ToString(JobPhase phase) {
+  for (const auto& [known, name] : kPhases) {
+    if (known == phase) return name;
+  }
+  return "Unknown";
+}
+
+void Decode(const Reader& in, JobPhase* out) {
+  std::string text;
+  in.Read(&text);
+  for (const auto& [phase, name] : kPhases) {
+    if (text == name) {
+      *out = phase;
+      return;
+    }
+  }
+  in.Fail("'" + Printable(text) + "' is not the phase of a job");
+}
+
+void Decode(const Reader& in, JobSpec* out) {
+  in.Required("template", &out->pod_template);
+  in.Optional("minReplicas", &out->min_replicas, {.min = 0});
+  in.Optional("maxReplicas", &out->max_replicas, {.min = 1});
+  in.Optional("preemptible", &out->preemptible);
+  CheckOrder(in, "maxReplicas", out->max_replicas, "minReplicas", out->min_replicas);
+}
+
+void Decode(const Reader& in, JobStatus* out) {
+  in.Optional("phase", &out->phase);
+  in.Optional("allocation", &out->allocation);
+  in.Optional("replicas", &out->replicas, {.min = 0});
+  in.Optional("readyReplicas", &out->ready_replicas, {.min = 0});
+  in.Optional("group", &out->group, {.min = 0});
+  in.Optional("reason", &out->reason);
+  in.Optional("message", &out->message);
+  in.Optional("completionTimestamp", &out->completion_timestamp);
+  out->train = ReadTrain(in);
+}
+
+void Decode(const Reader& in, Job* out) {
+  in.Required("metadata", &out->metadata);
+  in.Required("spec", &out->spec);
+  in.Optional("status", &out->status);
+  const std::string& name = out->metadata.name;
+  if (const auto metadata = in.Find("metadata"); metadata && !IsJobName(name)) {
+    metadata->Fail("name", "'" + Printable(name, 80) + "' is not a DNS-1123 name of at most 63 characters");
+  }
+}
+
+json Encode(const JobStatus& status) {
+  json out = {{"allocation", status.allocation},
+              {"replicas", status.replicas},
+              {"readyReplicas", status.ready_replicas},
+              {"group", status.group}};
+  if (status.phase) out["phase"] = ToString(*status.phase);
+  if (status.reason) out["reason"] = *status.reason;
+  if (status.message) out["message"] = *status.message;
+  if (status.completion_timestamp) out["completionTimestamp"] = FormatTime(*status.completion_timestamp);
+  if (status.train) out["train"] = Encode(*status.train);
+  return out;
+}
+
+json Encode(const Job& job) {
+  json spec = {{"template", job.spec.pod_template.value()},
+               {"minReplicas", job.spec.min_replicas},
+               {"preemptible", job.spec.preemptible}};
+  if (job.spec.max_replicas) spec["maxReplicas"] = *job.spec.max_replicas;
+  return {{"apiVersion", "adaptdl.petuum.com/v1"},
+          {"kind", "AdaptDLJob"},
+          {"metadata", Encode(job.metadata)},
+          {"spec", std::move(spec)},
+          {"status", Encode(job.status)}};
+}
+
+Result<Job> ParseJob(std::string_view text) {
+  return ParseJson(text).and_then([](const json& value) { return FromJson<Job>(value); });
+}
+
+}  // namespace adaptdl
