@@ -18,8 +18,8 @@ inline constexpr Limits kCountLimits{.min = 0, .max = 9007199254740992.0, .take_
 inline constexpr Limits kNotNegative{.min = 0};
 
 struct PerfField {
-  const char* name;
-  double PerfParams::*value;
+  const char* name = nullptr;
+  double PerfParams::*value = nullptr;
   Limits limits;
 };
 

@@ -143,7 +143,7 @@ void Decode(const Reader& in, Quantity* out) {
   const nlohmann::json& value = in.value();
   std::string text;
   if (value.is_number_float()) {
-    std::array<char, 32> shortest;
+    std::array<char, 32> shortest{};
     text.assign(shortest.data(),
                 std::to_chars(shortest.data(), shortest.data() + shortest.size(), value.get<double>()).ptr);
   } else if (value.is_number()) {

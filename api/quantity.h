@@ -32,7 +32,10 @@ class Quantity {
   // fraction. Kubernetes would keep to binary suffixes where it read one; the value is the same.
   std::string ToString() const;
 
-  friend auto operator<=>(const Quantity&, const Quantity&) = default;
+  friend bool operator==(const Quantity&, const Quantity&) = default;
+  friend std::strong_ordering operator<=>(const Quantity& a, const Quantity& b) {
+    return a.nano_ <=> b.nano_;
+  }
 
  private:
   __extension__ using Int128 = __int128;

@@ -21,7 +21,7 @@ std::string Kind(const json& value) {
 }
 
 std::string Shortest(double number) {
-  std::array<char, 32> text;
+  std::array<char, 32> text{};
   return {text.data(), std::to_chars(text.data(), text.data() + text.size(), number).ptr};
 }
 

@@ -16,7 +16,7 @@ namespace {
 
 // The member `key` as a list of `parts`, each written to where it belongs.
 struct Part {
-  double* value;
+  double* value = nullptr;
   Limits limits;
 };
 

@@ -96,7 +96,8 @@ Result<Time> ParseTime(std::string_view text) {
   if (!in.Done() || !date.ok()) {
     return Invalid("'" + Printable(text, kShown) + "' is not a time as in 2026-01-31T12:00:00Z");
   }
-  const Time time = sys_days(date) + clock;
+  const sys_days day = date;
+  const Time time = day + clock;
   if (time < kFirst || time >= kEnd) {
     return Invalid("'" + Printable(text, kShown) + "' lies outside of the years 0000 to 9999");
   }

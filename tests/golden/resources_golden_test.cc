@@ -252,20 +252,24 @@ Verdict VerdictOf(const Result<json>& ours, const json& entry) {
   return entry.contains("error") ? Verdict::kTaken : Verdict::kOther;
 }
 
-// Where amounts differ, ours must still be the one that the text says, and the published one near it.
+// Every amount within a rounding of the published one, for each amount that went into it.
+bool IsNear(const json& ours, const json& entry) {
+  if (!entry.contains("out")) return true;
+  const json& published = entry.at("out");
+  const auto steps = static_cast<double>(Amounts(entry).size());
+  json all = ours;
+  all.update(published);
+  const auto& members = all.get_ref<const json::object_t&>();
+  return std::all_of(members.begin(), members.end(), [&](const auto& member) {
+    const double a = ours.value(member.first, 0.0);
+    const double b = published.value(member.first, 0.0);
+    return std::fabs(a - b) <= steps * (1 + std::ldexp(std::fabs(a), -50));
+  });
+}
+
+// Where answers differ, ours must still be the one that the text says.
 bool IsPlausible(const json& ours, const json& entry) {
-  if (!ours.is_number()) {
-    if (!entry.contains("out")) return true;
-    const double steps = static_cast<double>(Amounts(entry).size());
-    json keys = ours;
-    keys.update(entry.at("out"));
-    for (const auto& [key, unused] : keys.items()) {
-      const double a = ours.value(key, 0.0);
-      const double b = entry.at("out").value(key, 0.0);
-      if (std::fabs(a - b) > steps * (1 + std::ldexp(std::fabs(a), -50))) return false;
-    }
-    return true;
-  }
+  if (ours.is_object()) return IsNear(ours, entry);
   const long double exact = Approximate(Amounts(entry).front()).value_or(NAN);
   const long double distance = std::fabs(ours.get<long double>()) - std::fabs(exact);
   const long double slack = std::ldexp(std::fabs(exact), -50);
