@@ -6,6 +6,9 @@ function(adaptdl_library name)
   add_library(adaptdl::${name} ALIAS adaptdl_${name})
   target_include_directories(adaptdl_${name} PUBLIC ${PROJECT_SOURCE_DIR})
   target_link_libraries(adaptdl_${name} PUBLIC ${ARG_DEPS} PRIVATE ${ARG_PRIVATE})
+  if(ADAPTDL_LIBFUZZER)
+    target_compile_options(adaptdl_${name} PRIVATE -fsanitize=fuzzer-no-link)  # So that a fuzzer sees its branches.
+  endif()
 endfunction()
 
 # adaptdl_test(NAME SOURCES... DEPS libraries...): one GoogleTest program, each of its tests known to ctest by name.
