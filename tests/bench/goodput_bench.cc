@@ -1,7 +1,6 @@
 // Speed of the goodput library, as CPU time. ./dev bench runs it; docs/benchmarks.md keeps the table.
 #include <algorithm>
 #include <ctime>
-#include <optional>
 #include <vector>
 
 #include "benchmark/benchmark.h"
@@ -56,25 +55,15 @@ struct Query {
 };
 
 std::vector<Query> GoldenQueries() {
-  const auto optional = [](const nlohmann::json& v) {
-    return v.is_null() ? std::nullopt : std::optional<std::int64_t>(v.get<std::int64_t>());
-  };
   std::vector<Query> queries;
   for (const auto& entry : LoadGolden("goodput.json")) {
     const auto& args = entry["args"];
     if (entry["op"] != "optimize" || entry.contains("error") || args["num_replicas"].is_array()) continue;
-    const auto& p = entry["perf_params"];
-    const auto& range = args["atomic_bsz_range"];
-    BatchLimits limits{.max_batch_size = optional(args["max_batch_size"]),
-                       .gradient_accumulation = args["accumulation"]};
-    if (!range.is_null())
-      limits.min_local_bsz = optional(range[0]), limits.max_local_bsz = optional(range[1]);
+    const GradParams grad{entry["grad_params"][0], entry["grad_params"][1]};
     queries.push_back(
-        {GoodputModel::Create({p[0], p[1], p[2], p[3], p[4], p[5], p[6]},
-                              {entry["grad_params"][0], entry["grad_params"][1]}, entry["init_batch_size"])
-             .value(),
+        {GoodputModel::Create(GoldenPerf(entry["perf_params"]), grad, entry["init_batch_size"]).value(),
          {args["num_nodes"], args["num_replicas"]},
-         limits});
+         GoldenLimits(args)});
   }
   return queries;
 }

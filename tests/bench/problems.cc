@@ -25,13 +25,7 @@ enum class Seen {
 
 std::vector<std::vector<Observation>> GoldenProblems() {
   std::vector<std::vector<Observation>> problems;
-  for (const nlohmann::json& entry : LoadGolden("fit.json")) {
-    std::vector<Observation>& problem = problems.emplace_back();
-    for (std::size_t i = 0; i < entry["num_nodes"].size(); ++i) {
-      problem.push_back({entry["num_nodes"][i], entry["num_replicas"][i], entry["atomic_bsz"][i],
-                         entry["accum_step_time"][i], entry["optim_step_time"][i]});
-    }
-  }
+  for (const nlohmann::json& entry : LoadGolden("fit.json")) problems.push_back(GoldenObservations(entry));
   return problems;
 }
 

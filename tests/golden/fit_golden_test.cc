@@ -1,7 +1,8 @@
 // Our fit against the published one: the objective at our parameters is not above theirs.
 #include <algorithm>
+#include <cstdio>
 #include <string>
-#include <vector>
+#include <utility>
 
 #include "goodput/fit.h"
 #include "gtest/gtest.h"
@@ -12,25 +13,14 @@ namespace {
 
 using nlohmann::json;
 
-std::vector<Observation> Observations(const json& entry) {
-  std::vector<Observation> observations;
-  for (std::size_t i = 0; i < entry["num_nodes"].size(); ++i) {
-    observations.push_back({entry["num_nodes"][i], entry["num_replicas"][i], entry["atomic_bsz"][i],
-                            entry["accum_step_time"][i], entry["optim_step_time"][i]});
-  }
-  return observations;
-}
-
-PerfParams Params(const json& p) { return {p[0], p[1], p[2], p[3], p[4], p[5], p[6]}; }
-
 TEST(GoldenFit, ObjectiveIsThePublishedOne) {
   for (const json& entry : LoadGolden("fit.json")) {
     if (entry.contains("error")) continue;
-    const auto observations = Observations(entry);
+    const auto observations = GoldenObservations(entry);
     for (const auto& [params, published] :
          {std::pair{"fitted", "obj_at_fitted"}, {"true_params", "obj_at_true"}}) {
       if (!entry.contains(params) || !entry.contains(published)) continue;
-      const Result<double> ours = FitObjective(Params(entry[params]), observations);
+      const Result<double> ours = FitObjective(GoldenPerf(entry[params]), observations);
       ASSERT_TRUE(ours) << ours.error().message;
       EXPECT_NEAR(*ours, entry[published], 1e-9 * std::max(1.0, entry[published].get<double>())) << entry;
     }
@@ -41,7 +31,7 @@ TEST(GoldenFit, NotAboveThePublishedFit) {
   int better = 0;
   int checked = 0;
   for (const json& entry : LoadGolden("fit.json")) {
-    const auto observations = Observations(entry);
+    const auto observations = GoldenObservations(entry);
     const Result<Fit> fit = FitPerfParams(observations);
     ++checked;
     if (entry.contains("error")) {

@@ -1,9 +1,8 @@
 // The published model, its best configurations and its speedups, vector by vector.
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <optional>
 #include <string>
-#include <vector>
 
 #include "goodput/model.h"
 #include "goodput/speedup.h"
@@ -22,25 +21,9 @@ testing::AssertionResult Near(double ours, double published) {
   return testing::AssertionFailure() << ours << " differs from the published " << published;
 }
 
-PerfParams Perf(const json& p) { return {p[0], p[1], p[2], p[3], p[4], p[5], p[6]}; }
-
 Result<GoodputModel> Model(const json& entry) {
   const json& grad = entry["grad_params"];
-  return GoodputModel::Create(Perf(entry["perf_params"]), {grad[0], grad[1]}, entry["init_batch_size"]);
-}
-
-std::optional<std::int64_t> OptionalInt(const json& value) {
-  if (value.is_null()) return std::nullopt;
-  return value.get<std::int64_t>();
-}
-
-BatchLimits Limits(const json& entry, std::int64_t init_batch_size) {
-  const json& range = entry["atomic_bsz_range"];
-  return {.init_batch_size = init_batch_size,
-          .max_batch_size = OptionalInt(entry["max_batch_size"]),
-          .min_local_bsz = range.is_null() ? std::nullopt : OptionalInt(range[0]),
-          .max_local_bsz = range.is_null() ? std::nullopt : OptionalInt(range[1]),
-          .gradient_accumulation = entry["accumulation"]};
+  return GoodputModel::Create(GoldenPerf(entry["perf_params"]), {grad[0], grad[1]}, entry["init_batch_size"]);
 }
 
 // The published functions take numbers or arrays of them: element i of either.
@@ -98,7 +81,7 @@ void CheckGoodput(const json& entry) {
     ASSERT_EQ(op, "optimize");
     Check(
         entry, Size(args["num_replicas"]),
-        [&](std::size_t i) { return model->Best(placement(i), Limits(args, model->init_batch_size())); },
+        [&](std::size_t i) { return model->Best(placement(i), GoldenLimits(args)); },
         [&](std::size_t i, const BatchConfig& best) {
           const json& out = entry["out"];
           EXPECT_TRUE(Near(best.goodput, At(out["goodput"], i))) << entry;
@@ -133,7 +116,7 @@ TEST(GoldenSpeedup, Table) {
     for (std::size_t i = 0; i < size; ++i) {
       most = std::max(most, At(entry["num_replicas"], i).get<std::int64_t>());
     }
-    const auto table = SpeedupTable::Build(*model, Limits(entry, model->init_batch_size()), most);
+    const auto table = SpeedupTable::Build(*model, GoldenLimits(entry), most);
     ++checked;
     if (!table) {
       EXPECT_TRUE(entry.contains("error")) << table.error().message;
