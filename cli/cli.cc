@@ -77,7 +77,7 @@ int RunCli(const CliProcess& process) {
     try {
       app.parse(std::vector<std::string>(words.rbegin(), words.rend()));  // CLI11 takes them from the back.
     } catch (const CLI::CallForHelp&) {
-      process.out << app.get_subcommand(words.front())->help();
+      process.out << app.get_subcommand(words.front())->help("adaptdl");
     } catch (const CLI::ParseError& error) {
       return Complain(
           process,

@@ -65,7 +65,7 @@ TEST(Cli, EveryCommandHasHelp) {
   for (const char* command : {"fit", "predict"}) {
     const Outcome help = Adaptdl({command, "--help"});
     EXPECT_EQ(help.code, 0);
-    EXPECT_THAT(help.out, AllOf(HasSubstr(command), HasSubstr("--json")));
+    EXPECT_THAT(help.out, AllOf(HasSubstr(std::string("adaptdl ") + command), HasSubstr("--json")));
   }
 }
 
@@ -117,7 +117,7 @@ TEST(Cli, WhatDoesNotWorkIsExplainedAndIsOne) {
   const std::vector<Case> cases = {
       {{"fit", "/no/such/file"}, "", "/no/such/file: No such file"},
       {{"fit", "/"}, "", "/: Is a directory"},
-      {{"fit", "-"}, "", "-: "},
+      {{"fit", "-"}, "", "standard input: "},
       {{"fit", "-"}, "[]", "no observations"},
       {{"fit", "-"}, "[{\"num_nodes\": 1}]", "[0].num_replicas"},
       {{"fit", "-"}, "[1, \x1b]", "line 1"},

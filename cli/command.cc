@@ -29,11 +29,13 @@ Result<std::string> ReadInput(const std::string& path, std::istream& in) {
     if (file) text = read(file);
     if (!file.is_open() || file.bad()) {
       const std::string why = errno != 0 ? std::generic_category().message(errno) : "cannot be read";
-      return Fail(ErrorCode::kNotFound, Printable(path) + ": " + why);
+      return Fail(ErrorCode::kNotFound, InputName(path) + ": " + why);
     }
   }
-  if (text.size() > kMost) return Invalid(Printable(path) + ": larger than 64 MiB");
+  if (text.size() > kMost) return Invalid(InputName(path) + ": larger than 64 MiB");
   return text;
 }
+
+std::string InputName(const std::string& path) { return path == "-" ? "standard input" : Printable(path); }
 
 }  // namespace adaptdl

@@ -25,6 +25,9 @@ struct CommandIo {
 // The text of the file, or of `in` for "-". Files beyond 64 MiB are refused: nobody means that.
 Result<std::string> ReadInput(const std::string& path, std::istream& in);
 
+// What messages call it; safe to print.
+std::string InputName(const std::string& path);
+
 // `run` is set to the command that the arguments chose, once they are parsed.
 using Run = std::function<Result<void>(CommandIo&)>;
 void AddFitCommand(CLI::App& app, Run& run);

@@ -128,9 +128,9 @@ Result<void> RunFit(const Options& options, CommandIo& io) {
   const Result<std::string> text = ReadInput(options.profile, io.in);
   if (!text) return tl::unexpected(text.error());
   const auto observations = ParseProfile(*text);
-  if (!observations) return Invalid(Printable(options.profile) + ": " + observations.error().message);
+  if (!observations) return Invalid(InputName(options.profile) + ": " + observations.error().message);
   const Result<Fit> fit = FitPerfParams(*observations);
-  if (!fit) return Invalid(Printable(options.profile) + ": " + fit.error().message);
+  if (!fit) return Invalid(InputName(options.profile) + ": " + fit.error().message);
   std::vector<Check> checks = CheckAll(fit->params, *observations);
   if (options.json) {
     io.out << AsJson(*fit, checks);

@@ -62,7 +62,7 @@ Result<Hints> Collect(const Options& options, CommandIo& io) {
     const Result<std::string> text = ReadInput(options.hints, io.in);
     if (!text) return tl::unexpected(text.error());
     Result<Hints> parsed = ParseHints(*text);
-    if (!parsed) return Invalid(Printable(options.hints) + ": " + parsed.error().message);
+    if (!parsed) return Invalid(InputName(options.hints) + ": " + parsed.error().message);
     hints = *std::move(parsed);
   }
   if (const auto& p = options.perf; !p.empty())

@@ -31,7 +31,9 @@ class PseudoTerminal {
   explicit PseudoTerminal(std::uint16_t columns) : fd_(posix_openpt(O_RDWR | O_NOCTTY)) {
     winsize size{};
     size.ws_col = columns;
-    if (exists()) EXPECT_EQ(ioctl(fd_, TIOCSWINSZ, &size), 0);
+    if (exists()) {
+      EXPECT_EQ(ioctl(fd_, TIOCSWINSZ, &size), 0);
+    }
   }
   ~PseudoTerminal() { close(fd_); }
   PseudoTerminal(const PseudoTerminal&) = delete;
