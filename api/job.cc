@@ -111,4 +111,16 @@ Result<Job> ParseJob(std::string_view text) {
   return ParseJson(text).and_then([](const json& value) { return FromJson<Job>(value); });
 }
 
+Result<Hints> ParseReportedHints(std::string_view text) {
+  return ParseJson(text).and_then([](const json& value) -> Result<Hints> {
+    const bool is_job = value.is_object() && value.contains("kind") && value["kind"] == "AdaptDLJob";
+    if (!is_job) return FromJson<Hints>(value);
+    const json::json_pointer train("/status/train");
+    if (!value.contains(train) || value[train].is_null()) {
+      return Fail(ErrorCode::kNotFound, "status.train: the job has not reported anything yet");
+    }
+    return FromJson<Hints>(value[train], "status.train");
+  });
+}
+
 }  // namespace adaptdl

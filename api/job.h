@@ -64,4 +64,8 @@ nlohmann::json Encode(const Job& job);
 
 Result<Job> ParseJob(std::string_view text);
 
+// What a job has reported: from hints as they are, or from a whole AdaptDLJob, whose status holds them.
+// NotFound where the job has not reported yet.
+Result<Hints> ParseReportedHints(std::string_view text);
+
 }  // namespace adaptdl

@@ -4,6 +4,7 @@
 #include <rapidcheck/gtest.h>
 
 #include <string>
+#include <vector>
 
 #include "api/generators.h"
 #include "api/json.h"
@@ -147,6 +148,34 @@ RC_GTEST_PROP(JobTest, ReadsWhatItWrites, ()) {
                 .train = generate::Maybe(generate::SomeHints)};
   RC_ASSERT(ParseJob(ToText(Encode(job))).value() == job);
   RC_ASSERT(FromJson<JobStatus>(Encode(job.status)).value() == job.status);
+}
+
+TEST(ReportedHints, AreReadAloneOrFromAJob) {
+  struct Case {
+    std::string text;
+    std::string expect;  // The message, or nothing where initBatchSize is read.
+  };
+  const std::vector<Case> cases = {
+      {R"({"initBatchSize": 8})", ""},
+      {R"({"kind": "AdaptDLJob", "status": {"train": {"initBatchSize": 8}}})", ""},
+      {R"({"kind": "AdaptDLJob", "status": {"train": null}})",
+       "status.train: the job has not reported anything yet"},
+      {R"({"kind": "AdaptDLJob", "spec": {}})", "status.train: the job has not reported anything yet"},
+      {R"({"kind": "AdaptDLJob", "status": []})", "status.train: the job has not reported anything yet"},
+      {R"({"kind": "AdaptDLJob", "status": {"train": {"initBatchSize": 0}}})",
+       "status.train.initBatchSize: must be"},
+      {R"({"kind": "AdaptDLJob", "status": {"train": 3}})", "status.train: expected an object"},
+      {R"([])", "expected an object"},
+  };
+  for (const Case& c : cases) {
+    const Result<Hints> hints = ParseReportedHints(c.text);
+    EXPECT_EQ(hints.has_value(), c.expect.empty()) << c.text;
+    if (hints) {
+      EXPECT_EQ(hints->init_batch_size, 8) << c.text;
+    } else {
+      EXPECT_EQ(hints.error().message.substr(0, c.expect.size()), c.expect);
+    }
+  }
 }
 
 }  // namespace

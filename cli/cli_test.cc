@@ -221,6 +221,15 @@ TEST(Predict, SaysWhenGradientStatisticsAreMissing) {
   EXPECT_THAT(predict.out, HasSubstr("No gradient statistics"));
 }
 
+TEST(Predict, TakesAWholeJob) {
+  const Outcome job = Adaptdl({"predict", "-"},
+                              std::string(R"({"kind": "AdaptDLJob", "status": {"train": )") + kHints + "}}");
+  EXPECT_EQ(job.out, Adaptdl({"predict", "-"}, kHints).out);
+  const Outcome silent = Adaptdl({"predict", "-"}, R"({"kind": "AdaptDLJob"})");
+  EXPECT_EQ(silent.code, 1);
+  EXPECT_THAT(silent.err, HasSubstr("has not reported"));
+}
+
 TEST(Predict, FlagsWinOverTheFile) {
   const Outcome predict =
       Adaptdl({"predict", "-", "--init-batch-size", "200", "--max-replicas", "1", "--json"}, kHints);

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "CLI/CLI.hpp"
-#include "api/hints.h"
+#include "api/job.h"
 #include "cli/command.h"
 #include "cli/numbers.h"
 #include "cli/plot.h"
@@ -61,7 +61,7 @@ Result<Hints> Collect(const Options& options, CommandIo& io) {
   if (!options.hints.empty()) {
     const Result<std::string> text = ReadInput(options.hints, io.in);
     if (!text) return tl::unexpected(text.error());
-    Result<Hints> parsed = ParseHints(*text);
+    Result<Hints> parsed = ParseReportedHints(*text);
     if (!parsed) return Invalid(InputName(options.hints) + ": " + parsed.error().message);
     hints = *std::move(parsed);
   }
@@ -195,10 +195,10 @@ void AddPredictCommand(CLI::App& app, Run& run) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("predict", "Show what a job makes of more replicas and nodes");
   command->footer(
-      "HINTS is a JSON object as a job reports it (status.train of an AdaptDLJob) or as `adaptdl fit "
+      "HINTS is a JSON object: an AdaptDLJob, what it reports (its status.train), or what `adaptdl fit "
       "--json`\n"
-      "prints it; flags stand in for it or override it:\n"
-      "  kubectl get adljob NAME -o jsonpath={.status.train} | adaptdl predict -\n"
+      "prints. Flags stand in for it or override it:\n"
+      "  kubectl get adljob NAME -o json | adaptdl predict -\n"
       "  adaptdl fit profile.json --json | adaptdl predict - --init-batch-size 128 --max-batch-size 4096");
   const CLI::Range size(std::int64_t{1}, std::int64_t{1} << 53);
   command->add_option("HINTS", options->hints, "File with the hints, or - for standard input");
