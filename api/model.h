@@ -26,9 +26,11 @@ struct GradParams {
   friend bool operator==(const GradParams&, const GradParams&) = default;
 };
 
-// Which batch sizes a job may run at.
+// Batch sizes and counts go up to here: they stay exact as doubles.
+inline constexpr std::int64_t kMaxSize = std::int64_t{1} << 53;
+
+// Which batch sizes a job may run at, beside M0, the one that the user's hyper-parameters are made for.
 struct BatchLimits {
-  std::int64_t init_batch_size = 1;            // M0: the size that the user's hyper-parameters are made for.
   std::optional<std::int64_t> max_batch_size;  // Total; M0 where absent.
   std::optional<std::int64_t> min_local_bsz;   // One replica, one step; 1 where absent.
   std::optional<std::int64_t> max_local_bsz;   // max_batch_size where absent.

@@ -12,9 +12,11 @@
 
 namespace adaptdl {
 
-// Up to 2^53 a size is exact as a double too. Python writes 1024.0 where a user computed with doubles.
-inline constexpr Limits kSizeLimits{.min = 1, .max = 9007199254740992.0, .take_integral_double = true};
-inline constexpr Limits kCountLimits{.min = 0, .max = 9007199254740992.0, .take_integral_double = true};
+// Python writes 1024.0 where a user computed with doubles.
+inline constexpr Limits kSizeLimits{
+    .min = 1, .max = static_cast<double>(kMaxSize), .take_integral_double = true};
+inline constexpr Limits kCountLimits{
+    .min = 0, .max = static_cast<double>(kMaxSize), .take_integral_double = true};
 inline constexpr Limits kNotNegative{.min = 0};
 
 struct PerfField {

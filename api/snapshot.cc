@@ -52,9 +52,9 @@ void Decode(const Reader& in, SnapshotJob* out) {
   ReadModel(in, out);
   BatchLimits& batch = out->batch;
   if (out->perf_params) {
-    in.Required("init_batch_size", &batch.init_batch_size, kSizeLimits);
+    in.Required("init_batch_size", &out->init_batch_size, kSizeLimits);
   } else {
-    in.Optional("init_batch_size", &batch.init_batch_size, kSizeLimits);
+    in.Optional("init_batch_size", &out->init_batch_size, kSizeLimits);
   }
   in.Optional("max_batch_size", &batch.max_batch_size, kSizeLimits);
   ReadBounds(in, "local_bsz_bounds", &batch.min_local_bsz, &batch.max_local_bsz);
@@ -67,7 +67,7 @@ void Decode(const Reader& in, SnapshotJob* out) {
   in.Optional("age", &out->age, kNotNegative);
   in.Optional("restarts", &out->restarts, kNotNegative);
   in.Optional("progress", &out->progress, kNotNegative);
-  CheckOrder(in, "max_batch_size", batch.max_batch_size, "init_batch_size", batch.init_batch_size);
+  CheckOrder(in, "max_batch_size", batch.max_batch_size, "init_batch_size", out->init_batch_size);
   CheckOrder(in, "max_replicas", out->max_replicas, "min_replicas", out->min_replicas);
 }
 
@@ -87,7 +87,7 @@ namespace {
 
 json Encode(const SnapshotJob& job) {
   json out = {{"resources", job.resources},
-              {"init_batch_size", job.batch.init_batch_size},
+              {"init_batch_size", job.init_batch_size},
               {"local_bsz_bounds", EncodeBounds(job.batch.min_local_bsz, job.batch.max_local_bsz)},
               {"gradient_accumulation", job.batch.gradient_accumulation},
               {"min_replicas", job.min_replicas},

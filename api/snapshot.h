@@ -22,6 +22,7 @@ struct SnapshotJob {
   Resources resources;                    // Of one replica.
   std::optional<PerfParams> perf_params;  // Absent until the job has reported: its speedup is its replicas.
   std::optional<GradParams> grad_params;
+  std::int64_t init_batch_size = 1;
   BatchLimits batch;
   std::int64_t min_replicas = 0;
   std::optional<std::int64_t> max_replicas;

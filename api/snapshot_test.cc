@@ -42,7 +42,8 @@ TEST(SnapshotTest, ReadsEveryField) {
   job.resources = {{"nvidia.com/gpu", 1}, {"pods", 1}};
   job.perf_params = PerfParams{0.1, 0.01, 0.2, 0.02, 0.3, 0.03, 1.5};
   job.grad_params = GradParams{0.5, 4};
-  job.batch = {128, 4096, 32, 1024, true};
+  job.init_batch_size = 128;
+  job.batch = {4096, 32, 1024, true};
   job.max_replicas = 32;
   job.creation_timestamp = ParseTime("2026-01-01T00:00:00Z").value();
   job.attained_service = 12.5;
@@ -124,7 +125,8 @@ RC_GTEST_PROP(SnapshotTest, ReadsWhatItWrites, ()) {
     return SnapshotJob{.resources = Map(Amount),
                        .perf_params = Maybe(Perf),
                        .grad_params = Maybe(Grad),
-                       .batch = {batch.min.value_or(1), batch.max, local.min, local.max, Flag()},
+                       .init_batch_size = batch.min.value_or(1),
+                       .batch = {batch.max, local.min, local.max, Flag()},
                        .min_replicas = replicas.min.value_or(0),
                        .max_replicas = replicas.max,
                        .creation_timestamp = PointInTime(),

@@ -128,6 +128,10 @@ TEST(Cli, WhatDoesNotWorkIsExplainedAndIsOne) {
       {{"predict", "--perf", "nan,1,1,1,1,1,1", "--init-batch-size", "1"}, "", "alpha_c"},
       {{"predict", "-", "--max-batch-size", "10"}, kHints, "maximum batch size 10"},
       {{"predict", "-"}, "{\"initBatchSize\": \"many\"}", "initBatchSize"},
+      {{"predict", "--perf", "1,1,1,1,1,1,1", "--init-batch-size", "9007199254740992", "--min-local-bsz",
+        "9007199254740992", "--max-replicas", "4096"},
+       "",
+       "more than 2^53 in all"},
   };
   for (const Case& c : cases) {
     const Outcome outcome = Adaptdl(c.args, c.input);

@@ -3,7 +3,6 @@
 #include <cerrno>
 #include <fstream>
 #include <istream>
-#include <sstream>
 #include <system_error>
 
 namespace adaptdl {

@@ -1,5 +1,6 @@
 #include "cli/numbers.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdio>

@@ -1,6 +1,5 @@
 // adaptdl predict: what a job would make of more replicas and nodes.
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -92,8 +91,8 @@ Result<Report> MakeReport(const Hints& hints, const Options& options) {
   const GradParams grad = hints.grad_params.value_or(GradParams{0, 1});
   const auto model = GoodputModel::Create(*hints.perf_params, grad, *hints.init_batch_size);
   if (!model) return tl::unexpected(model.error());
-  const BatchLimits limits{*hints.init_batch_size, hints.max_batch_size, hints.min_local_bsz,
-                           hints.max_local_bsz, hints.gradient_accumulation.value_or(false)};
+  const BatchLimits limits{hints.max_batch_size, hints.min_local_bsz, hints.max_local_bsz,
+                           hints.gradient_accumulation.value_or(false)};
   const auto base = model->Best({1, 1}, limits);
   if (!base) return tl::unexpected(base.error());
   Report report{{}, hints.grad_params.has_value()};
@@ -200,7 +199,7 @@ void AddPredictCommand(CLI::App& app, Run& run) {
       "prints. Flags stand in for it or override it:\n"
       "  kubectl get adljob NAME -o json | adaptdl predict -\n"
       "  adaptdl fit profile.json --json | adaptdl predict - --init-batch-size 128 --max-batch-size 4096");
-  const CLI::Range size(std::int64_t{1}, std::int64_t{1} << 53);
+  const CLI::Range size(std::int64_t{1}, kMaxSize);
   command->add_option("HINTS", options->hints, "File with the hints, or - for standard input");
   command->add_option("--perf", options->perf, "alpha_c,beta_c,alpha_n,beta_n,alpha_r,beta_r,gamma")
       ->delimiter(',')

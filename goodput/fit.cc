@@ -16,7 +16,6 @@ namespace adaptdl {
 namespace {
 
 constexpr double kMostParameter = 1e12;
-constexpr std::int64_t kMaxSize = std::int64_t{1} << 53;
 
 Result<void> Check(std::span<const Observation> observations) {
   if (observations.empty()) return Invalid("no observations: need at least one");

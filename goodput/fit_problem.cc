@@ -5,12 +5,10 @@
 #include <map>
 #include <utility>
 
+#include "goodput/model.h"
+
 namespace adaptdl {
 namespace {
-
-constexpr double kTiny = 1e-8;  // Stands for "no time", as in the model.
-
-double BeyondTwo(const Observation& o) { return std::max(static_cast<double>(o.num_replicas) - 2, kTiny); }
 
 // Straight line a + b x through points with errors in proportion to y; both coefficients positive, whatever
 // the points.
@@ -71,8 +69,8 @@ FitProblem::FitProblem(std::span<const Observation> observations)
     const Network network = o.num_nodes > 1 ? kBetweenNodes : o.num_replicas > 1 ? kInsideNode : kNone;
     const auto batch = batch_index.try_emplace(bsz, batch_sizes_.size());
     if (batch.second) batch_sizes_.push_back(bsz);
-    const auto where = network_index.try_emplace({network, BeyondTwo(o)}, networks_.size());
-    if (where.second) networks_.push_back({network, BeyondTwo(o)});
+    const auto where = network_index.try_emplace({network, BeyondTwo(o.num_replicas)}, networks_.size());
+    if (where.second) networks_.push_back({network, BeyondTwo(o.num_replicas)});
     points_.push_back({batch.first->second, where.first->second, o.accum_step_time, o.optim_step_time,
                        std::log(o.accum_step_time), std::log(o.optim_step_time)});
     several_nodes_ |= network == kBetweenNodes;
@@ -105,7 +103,7 @@ double FitProblem::Evaluate(const ParameterVector& x, double smoothing, Paramete
   for (std::size_t i = 0; i < networks_.size(); ++i) {
     const auto& [network, beyond_two] = networks_[i];
     network_[i] =
-        network == kNone ? kTiny + kTiny * beyond_two : x[2 * network] + x[2 * network + 1] * beyond_two;
+        network == kNone ? NetworkTime({}, {1, 1}) : x[2 * network] + x[2 * network + 1] * beyond_two;
     log_network_[i] = std::log(network_[i]);
   }
 

@@ -20,7 +20,7 @@ PerfParams FromVector(const ParameterVector& x);
 inline constexpr double kLeastParameter = 1e-8;  // Lower bound of every alpha and beta.
 inline constexpr double kMostGamma = 10;
 
-// Valid for the lifetime of the observations' values at construction (they are copied in digested form).
+// Copies what it needs of the observations.
 class FitProblem {
  public:
   // The observations are valid (FitPerfParams checks them) and not empty.

@@ -11,7 +11,6 @@ namespace {
 
 constexpr double kTiny = 1e-8;   // Stands for "no time" and absorbs rounding in the ceilings.
 constexpr int kCandidates = 50;  // Total batch sizes looked at for one placement.
-constexpr std::int64_t kMaxSize = std::int64_t{1} << 53;  // Sizes stay exact as doubles.
 
 // How much further one optimiser step gets than one at the initial batch size.
 double Gain(const GradParams& grad, double scale) {
@@ -80,8 +79,10 @@ double AccumTime(const PerfParams& perf, double atomic_bsz) {
   return perf.alpha_c + perf.beta_c * atomic_bsz;
 }
 
+double BeyondTwo(std::int64_t replicas) { return std::max(static_cast<double>(replicas) - 2, kTiny); }
+
 double NetworkTime(const PerfParams& perf, Placement at) {
-  const double beyond_two = std::max(static_cast<double>(at.replicas) - 2, kTiny);
+  const double beyond_two = BeyondTwo(at.replicas);
   if (at.nodes > 1) return perf.alpha_n + perf.beta_n * beyond_two;
   if (at.replicas > 1) return perf.alpha_r + perf.beta_r * beyond_two;
   return kTiny + kTiny * beyond_two;
@@ -149,6 +150,10 @@ Result<BatchConfig> GoodputModel::Best(Placement at, const BatchLimits& limits) 
   const Bounds& bounds = *checked;
   const auto replicas = static_cast<double>(at.replicas);
   const auto init = static_cast<double>(init_batch_size_);
+  if (replicas * bounds.min_local > static_cast<double>(kMaxSize)) {
+    return Invalid(std::to_string(at.replicas) + " replicas of at least " +
+                   std::to_string(*limits.min_local_bsz) + " samples: more than 2^53 in all");
+  }
   if (!bounds.accumulation && replicas * bounds.max_local < init) {
     return Invalid(std::to_string(at.replicas) + " replicas of at most " +
                    std::to_string(*limits.max_local_bsz) + " samples do not reach the initial batch size " +

@@ -28,6 +28,9 @@ struct BatchConfig {
 // Seconds for one forward and backward pass without synchronisation.
 double AccumTime(const PerfParams& perf, double atomic_bsz);
 
+// The replicas past the second, by which synchronising takes longer; never quite 0.
+double BeyondTwo(std::int64_t replicas);
+
 // Seconds for synchronising the gradients.
 double NetworkTime(const PerfParams& perf, Placement at);
 
@@ -53,7 +56,7 @@ class GoodputModel {
 
   // The configuration with the highest goodput among 50 total batch sizes between the initial and the maximum
   // one. Invalid where the limits contradict each other, the placement is none, or no configuration within
-  // the limits reaches the initial batch size. limits.init_batch_size is ignored: the model has its own.
+  // the limits reaches the initial batch size.
   [[nodiscard]] Result<BatchConfig> Best(Placement at, const BatchLimits& limits) const;
 
   [[nodiscard]] const PerfParams& perf() const { return perf_; }

@@ -6,8 +6,7 @@ namespace adaptdl {
 namespace {
 
 constexpr PerfParams kPerf = {0.121, 0.00568, 0.0236, 0.00634, 0.0118, 0.00317, 1.14};
-constexpr BatchLimits kLimits = {
-    .init_batch_size = 128, .max_batch_size = 1280, .min_local_bsz = 64, .max_local_bsz = 256};
+constexpr BatchLimits kLimits = {.max_batch_size = 1280, .min_local_bsz = 64, .max_local_bsz = 256};
 
 GoodputModel Model() { return GoodputModel::Create(kPerf, {0.00136, 0.000502}, 128).value(); }
 
