@@ -67,6 +67,8 @@ void Decode(const Reader& in, SnapshotJob* out) {
   in.Optional("age", &out->age, kNotNegative);
   in.Optional("restarts", &out->restarts, kNotNegative);
   in.Optional("progress", &out->progress, kNotNegative);
+  in.Optional("total_progress", &out->total_progress, kNotNegative);
+  in.Optional("restart_seconds", &out->restart_seconds, kNotNegative);
   CheckOrder(in, "max_batch_size", batch.max_batch_size, "init_batch_size", out->init_batch_size);
   CheckOrder(in, "max_replicas", out->max_replicas, "min_replicas", out->min_replicas);
 }
@@ -106,6 +108,8 @@ json Encode(const SnapshotJob& job) {
   set("age", job.age);
   set("restarts", job.restarts);
   set("progress", job.progress);
+  set("total_progress", job.total_progress);
+  set("restart_seconds", job.restart_seconds);
   return out;
 }
 

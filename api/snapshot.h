@@ -31,7 +31,9 @@ struct SnapshotJob {
   std::optional<double> attained_service;  // Replica-seconds.
   std::optional<double> age;               // Seconds.
   std::optional<std::int64_t> restarts;
-  std::optional<double> progress;
+  std::optional<double> progress;         // In steps of the initial batch size, like total_progress:
+  std::optional<double> total_progress;   // the declared epochs x data size / initial batch size.
+  std::optional<double> restart_seconds;  // What its restarts took so far, from one step to the next.
 
   friend bool operator==(const SnapshotJob&, const SnapshotJob&) = default;
 };

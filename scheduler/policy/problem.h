@@ -1,0 +1,81 @@
+// The snapshot as an allocator wants it: dense, by index, with what cannot change taken out.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "api/snapshot.h"
+#include "scheduler/policy/policy.h"
+
+namespace adaptdl {
+
+struct Slot {
+  int node = 0;
+  int count = 0;
+
+  friend bool operator==(const Slot&, const Slot&) = default;
+};
+
+// Where a job's replicas are, by rising node; empty where it waits.
+using Slots = std::vector<Slot>;
+
+inline int Replicas(const Slots& slots) {
+  int sum = 0;
+  for (const Slot& slot : slots) sum += slot.count;
+  return sum;
+}
+
+// No job gets more replicas than this, whatever it asks for: an answer lists every one of them.
+inline constexpr std::int64_t kMostReplicas = 4096;
+
+struct ProblemJob {
+  const SnapshotJob* job = nullptr;
+  const std::string* name = nullptr;
+  int min = 1, max = 0;  // Replicas where it runs at all; max 0 where it can not.
+  bool pinned = false;   // Keeps its base, which may name nodes that are gone.
+  bool had = false;      // Has an allocation now.
+  bool whole = true;     // ...and all of its nodes are still here.
+  Slots base;            // The part of it on known nodes.
+  double share = 0;      // The largest share of any resource of the cluster that one replica takes.
+};
+
+class Problem {
+ public:
+  // Refers to the snapshot, which must outlive it. `extra` copies of the node template are added after the real nodes;
+  // `use` (where not negative) leaves only so many nodes in all.
+  explicit Problem(const Snapshot& snapshot, int extra = 0, int use = -1);
+
+  [[nodiscard]] int nodes() const { return static_cast<int>(node_names_.size()); }
+  [[nodiscard]] int types() const { return types_; }
+  [[nodiscard]] const std::vector<ProblemJob>& jobs() const { return jobs_; }
+  [[nodiscard]] const std::string& node_name(int node) const { return *node_names_[static_cast<std::size_t>(node)]; }
+
+  // What is left for jobs that can be moved, and what a replica takes: `types()` amounts each.
+  [[nodiscard]] const std::int64_t* capacity(int node) const { return &capacity_[Index(node)]; }
+  [[nodiscard]] const std::int64_t* need(std::size_t job) const { return &need_[Index(static_cast<int>(job))]; }
+  // A pinned job that spans nodes is on it.
+  [[nodiscard]] bool taken(int node) const { return taken_[static_cast<std::size_t>(node)] != 0; }
+  // Everything that the nodes have, pinned jobs or not.
+  [[nodiscard]] double total(int type) const { return totals_[static_cast<std::size_t>(type)]; }
+  [[nodiscard]] double node_total(int node, int type) const {
+    return node_totals_[Index(node) + static_cast<std::size_t>(type)];
+  }
+  [[nodiscard]] const Snapshot& snapshot() const { return snapshot_; }
+
+ private:
+  [[nodiscard]] std::size_t Index(int row) const {
+    return static_cast<std::size_t>(row) * static_cast<std::size_t>(types_);
+  }
+
+  const Snapshot& snapshot_;
+  int types_ = 0;
+  std::vector<const std::string*> node_names_;
+  std::vector<std::int64_t> capacity_, need_;
+  std::vector<double> node_totals_, totals_;
+  std::vector<char> taken_;
+  std::vector<ProblemJob> jobs_;
+};
+
+}  // namespace adaptdl

@@ -1,0 +1,73 @@
+// What a placement of one job is worth under an objective. Every objective here is a sum over jobs, so that a move needs
+// only the values of the jobs that it moves.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "goodput/model.h"
+#include "scheduler/policy/problem.h"
+
+namespace adaptdl {
+
+// Speedup over one replica, computed when first asked for: an allocator looks at a small part of all placements.
+class LazySpeedup {
+ public:
+  explicit LazySpeedup(const SnapshotJob& job);
+
+  // 0 for no replicas. A job that has not reported, or that is not elastic, has as much as it has replicas. Where one replica
+  // cannot reach the initial batch size, the fewest that can count as their number, and fewer as nothing.
+  double operator()(bool several_nodes, int replicas);
+
+  // Useful samples a second on one replica; absent where nothing is known.
+  [[nodiscard]] std::optional<double> base_goodput() const { return model_ ? std::optional(base_) : std::nullopt; }
+
+ private:
+  double Goodput(bool several_nodes, int replicas) const;
+
+  std::optional<GoodputModel> model_;
+  BatchLimits limits_;
+  double base_ = 1;
+  std::vector<double> memo_[2];  // Of one node, of several; negative where not yet known.
+};
+
+class Values {
+ public:
+  Values(const Problem& problem, const PolicyOptions& options);
+
+  // Of a placement that differs from the present one.
+  double Moved(std::size_t job, bool several_nodes, int replicas);
+  // Of the present one; of having nothing.
+  [[nodiscard]] double Kept(std::size_t job) const { return jobs_[job].kept; }
+  [[nodiscard]] double Idle(std::size_t job) const { return jobs_[job].idle; }
+  // Most nodes that one job may span.
+  [[nodiscard]] int most_nodes() const { return most_nodes_; }
+
+  double Speedup(std::size_t job, bool several_nodes, int replicas) {
+    return jobs_[job].speedup(several_nodes, replicas);
+  }
+
+  // The objective as it was published, from the sum over jobs.
+  [[nodiscard]] double Report(double sum) const;
+
+ private:
+  struct Job {
+    LazySpeedup speedup;
+    double scale = 1;        // Of the speedup.
+    double move_factor = 1;  // Of the speedup where the job is moved.
+    double weight = 1;       // Of the utility.
+    double kept = 0, idle = 0;
+    std::vector<double> moved[2];  // Memo; NaN where not yet known.
+  };
+  [[nodiscard]] double Utility(const Job& job, double speedup) const;
+  void SetRelease(const Problem& problem);
+  void SetPaper(const Problem& problem);
+  void SetCompletion(const Problem& problem, const PolicyOptions& options);
+
+  Objective objective_;
+  int most_nodes_;
+  std::vector<Job> jobs_;
+};
+
+}  // namespace adaptdl
