@@ -56,12 +56,15 @@ int RunCli(const CliProcess& process) {
   if (!arguments) return Complain(process, arguments.error().message, kWrongUsage);
 
   CommandIo io{process.in, process.out, process.err,
-               DetectTerminal(process.out_fd, settings.color, process.environment)};
+               DetectTerminal(process.out_fd, settings.color, process.environment),
+               DetectTerminal(process.err_fd, settings.color, process.environment)};
   CLI::App app;
   app.name("adaptdl");
   Run run;
   AddFitCommand(app, run);
   AddPredictCommand(app, run);
+  AddPlanCommand(app, run);
+  AddSimCommand(app, run);
 
   const std::vector<std::string>& words = arguments->positional;
   if (arguments->version) {

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cstdio>
 #include <fstream>
-#include <map>
 #include <sstream>
 #include <streambuf>
 
+#include "cli/cli_testing.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
@@ -19,26 +19,6 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 using testing::StartsWith;
-
-struct Outcome {
-  int code;
-  std::string out;
-  std::string err;
-};
-
-Outcome Adaptdl(std::vector<std::string> args, const std::string& input = "",
-                const std::map<std::string, std::string>& variables = {}) {
-  std::istringstream in(input);
-  std::ostringstream out;
-  std::ostringstream err;
-  const Environment environment = [&](const std::string& name) {
-    const auto found = variables.find(name);
-    return found == variables.end() ? std::nullopt : std::optional(found->second);
-  };
-  const int code =
-      RunCli({.args = std::move(args), .environment = environment, .in = in, .out = out, .err = err});
-  return {code, out.str(), err.str()};
-}
 
 constexpr const char* kProfile = R"([
   {"num_nodes": 1, "num_replicas": 1, "atomic_bsz": 64, "accum_step_time": 0.48, "optim_step_time": 0.48},
@@ -55,14 +35,14 @@ TEST(Cli, HelpListsTheCommands) {
   for (const std::vector<std::string>& args : {std::vector<std::string>{}, {"--help"}, {"-h"}}) {
     const Outcome help = Adaptdl(args);
     EXPECT_EQ(help.code, 0);
-    EXPECT_THAT(help.out, AllOf(HasSubstr("fit "), HasSubstr("predict "), HasSubstr("--color"),
-                                HasSubstr("--print-config")));
+    EXPECT_THAT(help.out, AllOf(HasSubstr("fit "), HasSubstr("predict "), HasSubstr("plan "),
+                                HasSubstr("sim "), HasSubstr("--color"), HasSubstr("--print-config")));
     EXPECT_THAT(help.err, IsEmpty());
   }
 }
 
 TEST(Cli, EveryCommandHasHelp) {
-  for (const char* command : {"fit", "predict"}) {
+  for (const char* command : {"fit", "predict", "plan", "sim"}) {
     const Outcome help = Adaptdl({command, "--help"});
     EXPECT_EQ(help.code, 0);
     EXPECT_THAT(help.out, AllOf(HasSubstr(std::string("adaptdl ") + command), HasSubstr("--json")));

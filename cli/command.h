@@ -19,7 +19,8 @@ struct CommandIo {
   std::istream& in;
   std::ostream& out;
   std::ostream& err;
-  Terminal terminal;  // Describes `out`.
+  Terminal terminal;      // Describes `out`.
+  Terminal err_terminal;  // Describes `err`: only on a terminal does a command tell there how far it is.
 };
 
 // The text of the file, or of `in` for "-". Files beyond 64 MiB are refused: nobody means that.
@@ -31,6 +32,8 @@ std::string InputName(const std::string& path);
 // `run` is set to the command that the arguments chose, once they are parsed.
 using Run = std::function<Result<void>(CommandIo&)>;
 void AddFitCommand(CLI::App& app, Run& run);
+void AddPlanCommand(CLI::App& app, Run& run);
 void AddPredictCommand(CLI::App& app, Run& run);
+void AddSimCommand(CLI::App& app, Run& run);
 
 }  // namespace adaptdl

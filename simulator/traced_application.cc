@@ -157,6 +157,7 @@ std::vector<MeasuredStep> Average(const Placements& placements, std::span<const 
     }
   }
   std::vector<MeasuredStep> points;
+  points.reserve(sums.size() + scalability.size());
   for (const auto& [at, sum] : sums)
     points.push_back({at, {sum.time.step / sum.count, sum.time.sync / sum.count}});
   points.insert(points.end(), scalability.begin(), scalability.end());
@@ -270,7 +271,8 @@ TracedApplication::TracedApplication(const std::string& name, Placements placeme
   }
   if (const Known* known = FindKnown(name)) {
     spec_.epochs = known->epochs;
-    spec_.max_local_bsz = std::min(spec_.max_local_bsz, known->most_local_bsz.value_or(kMaxSize));
+    const std::int64_t most = std::min(spec_.max_local_bsz, known->most_local_bsz.value_or(kMaxSize));
+    spec_.max_local_bsz = std::max(spec_.min_local_bsz, most);
     spec_.fixed_batch_size = known->fixed_batch_size;
     spec_.max_replicas = known->max_replicas;
   }
@@ -320,7 +322,8 @@ Result<Applications> LoadTraces(const std::string& directory) {
     if (!fs::is_directory(path, error) || path.filename().string().starts_with('.')) continue;
     Result<std::unique_ptr<const TracedApplication>> loaded = TracedApplication::Load(path.string());
     if (!loaded) return tl::unexpected(loaded.error());
-    applications.emplace((*loaded)->spec().name, *std::move(loaded));
+    const std::string name = (*loaded)->spec().name;
+    applications.emplace(name, *std::move(loaded));
   }
   if (applications.empty()) return Fail(ErrorCode::kNotFound, Printable(directory) + ": no applications");
   return applications;

@@ -24,10 +24,8 @@ using testing::HasSubstr;
 // Small traces of one application, in a folder that goes away with the test.
 class Traces : public testing::Test {
  protected:
-  Traces() : root_(fs::path(testing::TempDir()) / ("adaptdl_traces_" + std::to_string(getpid()))) {
-    fs::create_directories(root_);
-  }
-  ~Traces() override { fs::remove_all(root_); }
+  void SetUp() override { fs::create_directories(root_); }
+  void TearDown() override { fs::remove_all(root_); }
 
   void Write(const std::string& file, const std::string& text) const {
     fs::create_directories((root_ / file).parent_path());
@@ -57,7 +55,7 @@ class Traces : public testing::Test {
     return applications ? "none" : applications.error().message;
   }
 
-  fs::path root_;
+  const fs::path root_ = fs::path(testing::TempDir()) / ("adaptdl_traces_" + std::to_string(getpid()));
 };
 
 StepTime Step(const Application& application, const std::vector<int>& placement, std::int64_t local_bsz) {

@@ -31,15 +31,18 @@ BatchChoice SplitBatch(const ApplicationSpec& spec, std::int64_t replicas, doubl
   return out;
 }
 
+double StepGain(const Application& application, double batch_size, int epoch) {
+  const GradParams grad = application.Gradient(batch_size, epoch);
+  const double scale = batch_size / static_cast<double>(application.spec().init_batch_size);
+  return (grad.var + grad.sqr) / (grad.var / scale + grad.sqr);
+}
+
 double ProgressRate(const Application& application, const std::vector<int>& placement, std::int64_t atomic_bsz,
                     std::int64_t accum_steps, int epoch) {
   const StepTime time = application.Step(placement, atomic_bsz);
   const std::int64_t replicas = std::accumulate(placement.begin(), placement.end(), std::int64_t{0});
   const auto batch_size = static_cast<double>(replicas * atomic_bsz * (accum_steps + 1));
-  const GradParams grad = application.Gradient(batch_size, epoch);
-  const double scale = batch_size / static_cast<double>(application.spec().init_batch_size);
-  const double gain = (grad.var + grad.sqr) / (grad.var / scale + grad.sqr);
-  return gain / (time.step + static_cast<double>(accum_steps) * (time.step - time.sync));
+  return StepGain(application, batch_size, epoch) / (time.step + static_cast<double>(accum_steps) * (time.step - time.sync));
 }
 
 Training::Training(const Application& application, double now, std::optional<std::int64_t> batch_size)
@@ -64,7 +67,7 @@ void Training::AdvanceTo(double now) {
   Run();
 }
 
-void Training::Reallocate(std::vector<int> placement) {
+void Training::Reallocate(std::vector<int> placement, const std::optional<TrainingPrior>& prior) {
   placement_ = std::move(placement);
   replicas_ = std::accumulate(placement_.begin(), placement_.end(), std::int64_t{0});
   running_ = false;
@@ -73,6 +76,7 @@ void Training::Reallocate(std::vector<int> placement) {
     return;
   }
   ++restarts_;
+  prior_ = prior;
   ChooseBatchSize();
   next_ = now_ + application_.spec().restart_seconds;
 }
@@ -90,14 +94,15 @@ const std::optional<PerfParams>& Training::perf_params() {
 
 void Training::ChooseBatchSize() {
   const ApplicationSpec& spec = application_.spec();
-  if (batch_size_ || !perf_params()) {
+  if (batch_size_ || (!prior_ && !perf_params())) {
     const auto least = std::max(spec.init_batch_size, spec.min_local_bsz * replicas_);
     const BatchChoice choice = SplitBatch(spec, replicas_, static_cast<double>(batch_size_.value_or(least)));
     atomic_bsz_ = choice.atomic_bsz;
     accum_steps_ = choice.accum_steps;
     return;
   }
-  const auto model = GoodputModel::Create(*perf_, *grad_, spec.init_batch_size);
+  const GradParams grad = grad_ ? *grad_ : prior_->grad;
+  const auto model = GoodputModel::Create(prior_ ? prior_->perf : *perf_, grad, spec.init_batch_size);
   const BatchLimits limits{spec.max_batch_size, spec.min_local_bsz, spec.max_local_bsz, spec.gradient_accumulation};
   const auto best = model->Best({static_cast<std::int64_t>(placement_.size()), replicas_}, limits);
   accum_steps_ = best->accum_steps;

@@ -12,6 +12,12 @@
 
 namespace adaptdl {
 
+// What a job is told of its family when it starts.
+struct TrainingPrior {
+  PerfParams perf;
+  GradParams grad;  // Where the job is now.
+};
+
 class Training {
  public:
   // With a `batch_size` it does not adapt. Keeps a reference to the application.
@@ -21,8 +27,9 @@ class Training {
   [[nodiscard]] double NextEvent() const { return next_; }
   // Not past NextEvent.
   void AdvanceTo(double now);
-  // Stops it here and starts it there, from its checkpoint; no replicas: it waits. Time is now.
-  void Reallocate(std::vector<int> placement);
+  // Stops it here and starts it there, from its checkpoint; no replicas: it waits. Time is now. With a prior it chooses its
+  // batch sizes by that, not by the little it has seen itself.
+  void Reallocate(std::vector<int> placement, const std::optional<TrainingPrior>& prior);
 
   [[nodiscard]] bool finished() const { return epoch_ >= application_.spec().epochs; }
   [[nodiscard]] bool restarting() const { return !placement_.empty() && !running_; }
@@ -58,12 +65,16 @@ class Training {
   std::size_t fitted_ = 0;
   std::optional<PerfParams> perf_;
   std::optional<GradParams> grad_;
+  std::optional<TrainingPrior> prior_;
   std::vector<std::pair<double, GradParams>> gradients_;
 };
 
 // Progress a second at a configuration: the truth.
 double ProgressRate(const Application& application, const std::vector<int>& placement, std::int64_t atomic_bsz,
                     std::int64_t accum_steps, int epoch);
+
+// Progress of one optimiser step at that batch size, in steps of the initial one.
+double StepGain(const Application& application, double batch_size, int epoch);
 
 struct BatchChoice {
   std::int64_t atomic_bsz = 1, accum_steps = 0;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "scheduler/policy/baselines.h"
 #include "scheduler/policy/genetic.h"
 
 namespace adaptdl {
@@ -26,6 +27,10 @@ Result<Objective> ParseObjective(std::string_view name) {
 
 Result<std::unique_ptr<const Policy>> MakePolicy(std::string_view name, const PolicyOptions& options) {
   if (name == "genetic") return std::make_unique<GeneticPolicy>(options);
+  if (name == "tiresias") return std::make_unique<TiresiasPolicy>();
+  if (name == "optimus") return std::make_unique<OptimusPolicy>(options.remaining_time);
+  if (name == "fifo") return std::make_unique<FifoPolicy>();
+  if (name == "static") return std::make_unique<StaticPolicy>();
   return NoSuch("policy", name, kPolicyNames);
 }
 

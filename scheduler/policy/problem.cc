@@ -107,7 +107,11 @@ Problem::Problem(const Snapshot& snapshot, int extra, int use) : snapshot_(snaps
   for (std::size_t j = 0; j < jobs_.size(); ++j) {
     ProblemJob& out = jobs_[j];
     std::int64_t room = 0;  // In the whole cluster, were it empty but for pinned jobs.
-    for (int n = 0; n < nodes(); ++n) room = std::min(room + Fit(capacity(n), need(j), types_), kMostReplicas);
+    for (int n = 0; n < nodes(); ++n) {
+      const std::int64_t fit = Fit(capacity(n), need(j), types_);
+      room = std::min(room + fit, kMostReplicas);
+      out.node_fit = std::max(out.node_fit, static_cast<int>(fit));
+    }
     const std::int64_t least = std::max<std::int64_t>(out.job->min_replicas, 1);
     const std::int64_t most = std::min({out.job->max_replicas.value_or(kMostReplicas), room, kMostReplicas});
     out.min = static_cast<int>(std::min(least, kMostReplicas + 1));

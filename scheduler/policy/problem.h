@@ -38,6 +38,7 @@ struct ProblemJob {
   bool had = false;      // Has an allocation now.
   bool whole = true;     // ...and all of its nodes are still here.
   Slots base;            // The part of it on known nodes.
+  int node_fit = 0;      // Most replicas that one node holds, were it empty but for pinned jobs.
   double share = 0;      // The largest share of any resource of the cluster that one replica takes.
 };
 

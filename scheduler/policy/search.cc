@@ -22,11 +22,6 @@ class Builder {
     for (std::size_t j = 0; j < problem.jobs().size(); ++j) {
       if (!problem.jobs()[j].pinned && problem.jobs()[j].max > 0) movable_.push_back(j);
     }
-    const State empty(problem, values);
-    node_fit_.resize(problem.jobs().size(), 0);
-    for (const std::size_t j : movable_) {
-      for (int n = 0; n < problem.nodes(); ++n) node_fit_[j] = std::max(node_fit_[j], empty.Fit(j, n));
-    }
     FindPrice();
   }
 
@@ -148,7 +143,7 @@ class Builder {
 
   Choice Wanted(std::size_t j, double price) {
     const ProblemJob& job = problem_.jobs()[j];
-    Choice best = Best(j, price, node_fit_[j], job.max, values_.Idle(j));
+    Choice best = Best(j, price, job.node_fit, job.max, values_.Idle(j));
     if (job.had && job.whole) {
       const int replicas = Replicas(job.base);
       const double score = values_.Kept(j) - price * job.share * replicas;
@@ -311,7 +306,6 @@ class Builder {
   Values& values_;
   Rng& rng_;
   std::vector<std::size_t> movable_;
-  std::vector<int> node_fit_;  // Most replicas of a job that an empty node holds.
   std::vector<int> fits_, candidates_;
   std::vector<std::size_t> order_;
   std::vector<Touched> touched_;

@@ -119,19 +119,19 @@ void Values::SetPaper(const Problem& problem) {
 }
 
 void Values::SetCompletion(const Problem& problem, const PolicyOptions& options) {
-  const double a = Env("A", 0.5), horizon = Env("H", 300), service = Env("S", 0.3);
-  const auto nodes = static_cast<double>(problem.nodes());
+  static const double horizon = Env("H", 600), service = Env("S", 1), s0 = Env("S0", 600), P = Env("P", 0.7), hmin = Env("HM", 30), norm = Env("N", 1), hrem = Env("HR", 1);
   const auto count = static_cast<double>(problem.jobs().size());
+  std::vector<std::pair<double, std::size_t>> sizes;
+  std::vector<double> lens(jobs_.size());
   for (std::size_t j = 0; j < jobs_.size(); ++j) {
     const ProblemJob& given = problem.jobs()[j];
     const SnapshotJob& job = *given.job;
     Job& out = jobs_[j];
     const double share = given.share > 0 ? given.share : 1;
-    const double fair_replicas = std::max(1.0, std::min(1 / (share * count), static_cast<double>(kMostReplicas)));
-    double fair = out.speedup(fair_replicas > 4, static_cast<int>(std::ceil(fair_replicas)));
+    double ref = std::max(1.0, std::min(std::pow(count, -norm) / share, static_cast<double>(std::max(given.max, 1))));
+    double fair = out.speedup(ref > 4, static_cast<int>(std::ceil(ref)));
     if (!(fair > 0)) fair = 1;
     out.scale = 1 / fair;
-    (void)nodes;
     const double restart = options.use_restart_cost && job.restart_seconds ? *job.restart_seconds : kUsualRestart;
     double remaining = -1;
     if (options.use_remaining && job.total_progress && job.progress) {
@@ -140,14 +140,38 @@ void Values::SetCompletion(const Problem& problem, const PolicyOptions& options)
       }
     }
     double h = horizon;
+    double len;
     if (remaining >= 0) {
-      out.weight = std::pow(std::max(remaining, 60.0) / 3600, -a);
-      h = std::min(h, std::max(remaining, 30.0));
-    } else if (options.use_attained && job.attained_service) {
-      out.weight = std::pow((*job.attained_service + Env("S0", 600)) / 3600, -service);
+      len = remaining;
+      h = std::min(h, std::max(remaining * hrem, hmin));
+    } else {
+      len = (job.attained_service.value_or(0) + s0) * service;
     }
+    lens[j] = len;
+    static const double idl = Env("I", 0);
+    out.restart = given.had ? restart : job.restarts.value_or(0) > 0 || job.attained_service.value_or(0) > 0 ? restart * idl : 0;
+    out.work = remaining >= 0 ? remaining * fair : -1;
+    out.horizon = horizon;
+    out.age = job.age.value_or(0);
+    out.restarts = static_cast<double>(job.restarts.value_or(0));
+    sizes.emplace_back(-len, j);
     out.move_factor = h / (h + restart);
     if (given.had == false) out.move_factor = 1;
+  }
+  std::sort(sizes.begin(), sizes.end());
+  static const double a = Env("A", 0.5), m = Env("M", 1);
+  const double c = 1 / (1 - P);
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    const std::size_t j = sizes[i].second;
+    const double r = static_cast<double>(i + 1);
+    static const double he = Env("HE", 0), hc = Env("HC", 1);
+    jobs_[j].horizon = horizon;
+    static const double ha = Env("HA", 1), hb = Env("HB", 1);
+    const SnapshotJob& job = *problem.jobs()[j].job;
+    if (jobs_[j].work < 0) jobs_[j].horizon = std::min(horizon, ha * std::max(job.age.value_or(0) - hb * 30 * job.restarts.value_or(0), 0.0) + 1);
+    (void)he; (void)hc;
+    if (m == 1) jobs_[j].weight = std::pow(std::pow(r, c) - std::pow(r - 1, c), 1 / c);
+    else jobs_[j].weight = std::pow(std::max(lens[j], 60.0) / 3600, -a);
   }
 }
 
@@ -159,7 +183,7 @@ double Values::Utility(const Job& job, double speedup) const {
     case Objective::kPaper:
       return -1 / (sigma + kPaperFloor);
     case Objective::kCompletion: {
-      static const double b = Env("B", 1), floor = Env("F", 0.05);
+      static const double b = Env("B", -1), floor = Env("F", 0);
       if (b == 0) return job.weight * std::log(sigma + floor);
       return (b > 0 ? -1 : 1) * job.weight * std::pow(sigma + floor, -b);
     }
@@ -167,12 +191,25 @@ double Values::Utility(const Job& job, double speedup) const {
   return 0;
 }
 
+double Values::MoveFactor(const Job& job, double speedup) const {
+  if (objective_ != Objective::kCompletion) return job.move_factor;
+  static const double hr = Env("HR", 1);
+  static const double old = Env("OLD", 0);
+  if (old > 0) return job.move_factor;
+  double h = job.horizon;
+  if (job.work >= 0 && speedup > 0) h = std::min(h, job.work / speedup * hr);
+  static const double ka = Env("KA", 0);
+  double f = h / (h + job.restart);
+  if (ka > 0 && job.restart > 0) f *= std::max(job.age - ka * 30 * job.restarts, 0.0) / (job.age + 1);
+  return f;
+}
+
 double Values::Moved(std::size_t j, bool several_nodes, int replicas) {
   Job& job = jobs_[j];
   std::vector<double>& memo = job.moved[several_nodes ? 1 : 0];
   const auto k = static_cast<std::size_t>(replicas);
   if (memo.size() <= k) memo.resize(std::max(k + 1, 2 * memo.size()), std::numeric_limits<double>::quiet_NaN());
-  if (std::isnan(memo[k])) memo[k] = Utility(job, job.speedup(several_nodes, replicas) * job.move_factor);
+  if (std::isnan(memo[k])) memo[k] = Utility(job, job.speedup(several_nodes, replicas) * MoveFactor(job, job.speedup(several_nodes, replicas)));
   return memo[k];
 }
 

@@ -56,11 +56,13 @@ class Values {
     LazySpeedup speedup;
     double scale = 1;        // Of the speedup.
     double move_factor = 1;  // Of the speedup where the job is moved.
+    double restart = 0, work = -1, horizon = 1, age = 0, restarts = 0;
     double weight = 1;       // Of the utility.
     double kept = 0, idle = 0;
     std::vector<double> moved[2];  // Memo; NaN where not yet known.
   };
   [[nodiscard]] double Utility(const Job& job, double speedup) const;
+  [[nodiscard]] double MoveFactor(const Job& job, double speedup) const;
   void SetRelease(const Problem& problem);
   void SetPaper(const Problem& problem);
   void SetCompletion(const Problem& problem, const PolicyOptions& options);
