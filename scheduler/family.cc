@@ -16,6 +16,16 @@ void FamilyProfile::Add(const Observation& observation) {
 
 void FamilyProfile::Add(double progress, const GradParams& grad) { gradients_.emplace(progress, grad); }
 
+void FamilyProfile::AddCompletion(double progress) {
+  completed_progress_ += progress;
+  ++completed_;
+}
+
+std::optional<double> FamilyProfile::TotalProgress() const {
+  if (completed_ == 0) return std::nullopt;
+  return completed_progress_ / static_cast<double>(completed_);
+}
+
 const std::optional<PerfParams>& FamilyProfile::perf_params() {
   if (observations_.size() > fitted_ + fitted_ / 10) {
     std::vector<Observation> all;

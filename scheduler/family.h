@@ -1,4 +1,5 @@
-// Family priors: jobs made from the same template train alike, so a new one need not find out alone how it scales.
+// Family priors: jobs made from the same template train alike, so a new one need not find out alone how it
+// scales.
 #pragma once
 
 #include <cstdint>
@@ -19,17 +20,26 @@ class FamilyProfile {
   // The gradient statistics that a job reported at that progress.
   void Add(double progress, const GradParams& grad);
 
-  // The model that explains all of their step times; absent before the first. Fits again only once enough is new.
+  // One of them ended, having needed that much progress.
+  void AddCompletion(double progress);
+
+  // The model that explains all of their step times; absent before the first. Fits again only once enough is
+  // new.
   const std::optional<PerfParams>& perf_params();
   // Reported by any of them nearest to that progress.
   [[nodiscard]] std::optional<GradParams> GradAt(double progress) const;
+  // What those that ended needed, on average; absent before the first.
+  [[nodiscard]] std::optional<double> TotalProgress() const;
   [[nodiscard]] std::int64_t max_profiled_replicas() const { return max_profiled_; }
 
  private:
-  std::map<std::tuple<std::int64_t, std::int64_t, int>, Observation> observations_;  // By nodes, replicas and half octaves of
-                                                                                     // the batch size.
+  std::map<std::tuple<std::int64_t, std::int64_t, int>, Observation>
+      observations_;  // By nodes, replicas and half octaves of
+                      // the batch size.
   std::map<double, GradParams> gradients_;
   std::int64_t max_profiled_ = 0;
+  double completed_progress_ = 0;
+  std::int64_t completed_ = 0;
   std::size_t fitted_ = 0;
   std::optional<PerfParams> fit_;
 };

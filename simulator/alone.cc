@@ -17,7 +17,8 @@ double AloneTime::operator()(double gpus) {
   const ApplicationSpec& spec = application_.spec();
   std::int64_t most = spec.max_batch_size / spec.min_local_bsz;
   if (spec.max_replicas) most = std::min(most, *spec.max_replicas);
-  const auto replicas = std::clamp<std::int64_t>(static_cast<std::int64_t>(gpus), 1, std::max<std::int64_t>(most, 1));
+  const auto replicas =
+      std::clamp<std::int64_t>(static_cast<std::int64_t>(gpus), 1, std::max<std::int64_t>(most, 1));
   const auto [found, added] = memo_.try_emplace(replicas, 0);
   if (added) found->second = Compute(replicas);
   return found->second / std::min(gpus, 1.0);
@@ -33,12 +34,14 @@ double AloneTime::Compute(std::int64_t replicas) const {
   for (int i = 0; i < kCandidates && !spec.fixed_batch_size; ++i) {
     choices.push_back(SplitBatch(spec, replicas, first * std::pow(ratio, i / (kCandidates - 1.0))));
   }
-  if (spec.fixed_batch_size) choices.push_back(SplitBatch(spec, replicas, static_cast<double>(*spec.fixed_batch_size)));
+  if (spec.fixed_batch_size)
+    choices.push_back(SplitBatch(spec, replicas, static_cast<double>(*spec.fixed_batch_size)));
   double seconds = spec.restart_seconds;
   for (int epoch = 0; epoch < spec.epochs; ++epoch) {
     double rate = 0;
     for (const BatchChoice& choice : choices) {
-      rate = std::max(rate, ProgressRate(application_, placement, choice.atomic_bsz, choice.accum_steps, epoch));
+      rate =
+          std::max(rate, ProgressRate(application_, placement, choice.atomic_bsz, choice.accum_steps, epoch));
     }
     seconds += (application_.Progress(epoch + 1) - application_.Progress(epoch)) / rate;
   }

@@ -17,7 +17,8 @@ class AloneTime {
   AloneTime(const Application& application, int gpus_per_node)
       : application_(application), gpus_per_node_(gpus_per_node) {}
 
-  // Seconds on that many GPUs, the batch size always being the best one; a part of a GPU is one for that part of the time.
+  // Seconds on that many GPUs, the batch size always being the best one; a part of a GPU is one for that part
+  // of the time.
   double operator()(double gpus);
 
  private:

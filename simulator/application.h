@@ -1,5 +1,5 @@
-// What a training application really does: step times, gradient statistics and the progress it needs. Only simulated jobs
-// may ask; a policy sees what they report.
+// What a training application really does: step times, gradient statistics and the progress it needs. Only
+// simulated jobs may ask; a policy sees what they report.
 #pragma once
 
 #include <cstdint>
@@ -23,10 +23,10 @@ struct ApplicationSpec {
   std::int64_t max_local_bsz = 1;
   bool gradient_accumulation = true;
   int epochs = 1;
-  double data_size = 1;                           // Samples in one epoch.
-  std::optional<std::int64_t> fixed_batch_size;   // Not adaptive: runs at this batch size alone...
-  std::optional<std::int64_t> max_replicas;       // ...and on no more than this.
-  double restart_seconds = 30;                    // From a checkpoint to the next step.
+  double data_size = 1;                          // Samples in one epoch.
+  std::optional<std::int64_t> fixed_batch_size;  // Not adaptive: runs at this batch size alone...
+  std::optional<std::int64_t> max_replicas;      // ...and on no more than this.
+  double restart_seconds = 30;                   // From a checkpoint to the next step.
 };
 
 struct StepTime {
@@ -52,8 +52,8 @@ class Application {
 
 using Applications = std::map<std::string, std::unique_ptr<const Application>>;
 
-// Reads every application under `directory`: <app>/placements.csv, scalability.csv and validation-<batch>.csv, as
-// measured for the OSDI'21 paper. Errors name the file and the line.
+// Reads every application under `directory`: <app>/placements.csv, scalability.csv and
+// validation-<batch>.csv, as measured for the OSDI'21 paper. Errors name the file and the line.
 Result<Applications> LoadTraces(const std::string& directory);
 
 // Built-in applications of similar kinds, made from formulas.

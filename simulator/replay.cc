@@ -24,7 +24,7 @@ struct Active {
   const Application* application;
   std::size_t index;  // In the result.
   Training training;
-  std::vector<std::string> nodes;          // Of each replica.
+  std::vector<std::string> nodes;           // Of each replica.
   std::size_t observed = 0, gradients = 0;  // What its family has learned of it.
 };
 
@@ -39,12 +39,18 @@ std::vector<int> ToPlacement(const std::vector<std::string>& nodes) {
 
 class Replayer {
  public:
-  Replayer(const Applications& applications, const Workload& workload, Sizing sizing, const ReplayOptions& options)
-      : applications_(applications), workload_(workload), sizing_(sizing), options_(options), rng_(options.seed) {
+  Replayer(const Applications& applications, const Workload& workload, Sizing sizing,
+           const ReplayOptions& options)
+      : applications_(applications),
+        workload_(workload),
+        sizing_(sizing),
+        options_(options),
+        rng_(options.seed) {
     for (int n = 0; n < options.nodes; ++n) AddNode();
   }
 
-  // What only the traces know: seconds that a job still needs at its tuned batch size, packed on so many replicas.
+  // What only the traces know: seconds that a job still needs at its tuned batch size, packed on so many
+  // replicas.
   [[nodiscard]] double Remaining(const std::string& name, std::int64_t replicas) const {
     const Active& job = active_.at(name);
     const Application& application = *job.application;
@@ -54,7 +60,8 @@ class Replayer {
       iterations += (application.Progress(epoch + 1) - from) /
                     StepGain(application, static_cast<double>(job.job->tuned_batch_size), epoch);
     }
-    const BatchChoice batch = SplitBatch(application.spec(), replicas, static_cast<double>(job.job->tuned_batch_size));
+    const BatchChoice batch =
+        SplitBatch(application.spec(), replicas, static_cast<double>(job.job->tuned_batch_size));
     const StepTime time = application.Step(Packed(replicas, options_.gpus), batch.atomic_bsz);
     return iterations * (time.step + static_cast<double>(batch.accum_steps) * (time.step - time.sync));
   }
@@ -84,7 +91,8 @@ class Replayer {
  private:
   [[nodiscard]] double NextTime(double round) const {
     double next = active_.empty() ? kNever : std::max(round, now_);
-    if (next_arrival_ < workload_.size()) next = std::min(next, std::max(workload_[next_arrival_].submitted, now_));
+    if (next_arrival_ < workload_.size())
+      next = std::min(next, std::max(workload_[next_arrival_].submitted, now_));
     for (const auto& [name, job] : active_) next = std::min(next, job.training.NextEvent());
     return next;
   }
@@ -103,6 +111,7 @@ class Replayer {
       record.gpu_seconds = job.training.attained_service();
       record.spans.back().end = now_;
       Learn(job);
+      if (options_.family_priors) families_[job.job->application].AddCompletion(job.training.progress());
       it = active_.erase(it);
       any = true;
       if (progress) progress(static_cast<double>(++done_) / static_cast<double>(workload_.size()));
@@ -122,8 +131,9 @@ class Replayer {
       record.started = kNever;
       record.spans.push_back({job.submitted, job.submitted, {}, false});
       const auto batch = sizing_ == Sizing::kElastic ? std::nullopt : std::optional(job.tuned_batch_size);
-      active_.emplace(job.name,
-                      Active{&job, &application, result_.jobs.size() - 1, Training(application, now_, batch), {}});
+      active_.emplace(
+          job.name,
+          Active{&job, &application, result_.jobs.size() - 1, Training(application, now_, batch), {}});
       any = true;
     }
     return any;
@@ -188,6 +198,7 @@ class Replayer {
       FamilyProfile& family = families_[job.job->application];
       if (family.perf_params()) out.perf_params = family.perf_params();
       if (!out.grad_params) out.grad_params = family.GradAt(training.progress());
+      if (!out.total_progress) out.total_progress = family.TotalProgress();
       profiled = std::max(profiled, family.max_profiled_replicas());
     }
     std::int64_t most = std::min(std::max<std::int64_t>(2 * profiled, 1), kMostReplicasOfAJob);
@@ -222,7 +233,8 @@ class Replayer {
     job.nodes = std::move(nodes);
     SimulatedJob& record = result_.jobs[job.index];
     record.spans.back().end = now_;
-    if (record.spans.size() > 1 && record.spans.back().start > now_) record.spans.pop_back();  // Never came back.
+    if (record.spans.size() > 1 && record.spans.back().start > now_)
+      record.spans.pop_back();  // Never came back.
     if (!record.spans.empty()) record.spans.back().end = std::min(record.spans.back().end, now_);
     if (placement.empty()) {
       record.spans.push_back({now_, now_, {}, false});
@@ -241,7 +253,8 @@ class Replayer {
   }
 
   void CompleteNodes() {
-    const auto ready = std::partition(requested_.begin(), requested_.end(), [&](double at) { return at > now_; });
+    const auto ready =
+        std::partition(requested_.begin(), requested_.end(), [&](double at) { return at > now_; });
     for (auto it = ready; it != requested_.end(); ++it) AddNode();
     requested_.erase(ready, requested_.end());
   }
@@ -289,7 +302,9 @@ class Replayer {
       out.mean_slowdown += slowdown / count;
     }
     std::sort(times.begin(), times.end());
-    const auto at = [&](double share) { return times[static_cast<std::size_t>(std::ceil(share * count)) - 1]; };
+    const auto at = [&](double share) {
+      return times[static_cast<std::size_t>(std::ceil(share * count)) - 1];
+    };
     out.p50_jct = at(0.5);
     out.p99_jct = at(0.99);
     for (std::size_t i = 0; i + 1 < out.samples.size(); ++i) {
@@ -300,13 +315,16 @@ class Replayer {
   // A job's fair share is that of the jobs there were, on average, while it was.
   void MeasureFairness() {
     std::map<std::string, AloneTime> alone;
+    const int nodes = options_.max_nodes > 0 ? options_.max_nodes : options_.nodes;
     for (SimulatedJob& job : result_.jobs) {
       double present = 0;
       for (const SimulatedJob& other : result_.jobs) {
-        present += std::max(0.0, std::min(job.finished, other.finished) - std::max(job.submitted, other.submitted));
+        present +=
+            std::max(0.0, std::min(job.finished, other.finished) - std::max(job.submitted, other.submitted));
       }
-      const double share = options_.nodes * options_.gpus * job.CompletionTime() / present;
-      auto& time = alone.try_emplace(job.application, *applications_.at(job.application), options_.gpus).first->second;
+      const double share = nodes * options_.gpus * job.CompletionTime() / present;
+      auto& time =
+          alone.try_emplace(job.application, *applications_.at(job.application), options_.gpus).first->second;
       job.alone_seconds = time(share);
     }
   }
@@ -328,8 +346,8 @@ class Replayer {
 
 }  // namespace
 
-Result<SimResult> Replay(const Applications& applications, const Workload& workload, const PolicyMaker& make, Sizing sizing,
-                         const ReplayOptions& options, const ReplayProgress& progress) {
+Result<SimResult> Replay(const Applications& applications, const Workload& workload, const PolicyMaker& make,
+                         Sizing sizing, const ReplayOptions& options, const ReplayProgress& progress) {
   for (const WorkloadJob& job : workload) {
     if (!applications.contains(job.application)) {
       return Invalid(Printable(job.name) + ": there is no application " + Printable(job.application));
@@ -342,16 +360,20 @@ Result<SimResult> Replay(const Applications& applications, const Workload& workl
   return replayer.Run(**policy, progress);
 }
 
-Result<SimResult> Replay(const Applications& applications, const Workload& workload, const std::string& policy,
-                         PolicyOptions policy_options, const ReplayOptions& options, const ReplayProgress& progress) {
+Result<SimResult> Replay(const Applications& applications, const Workload& workload,
+                         const std::string& policy, PolicyOptions policy_options,
+                         const ReplayOptions& options, const ReplayProgress& progress) {
   const auto make = [&](const RemainingTime& oracle) {
     policy_options.remaining_time = policy == "optimus" ? oracle : nullptr;
+    policy_options.share_networks = true;  // The published replays of the baselines know no such rule.
     policy_options.min_nodes = options.min_nodes;
     policy_options.max_nodes = options.max_nodes;
     return MakePolicy(policy, policy_options);
   };
   const bool tuned = policy == "tiresias" || policy == "fifo";
-  const Sizing sizing = tuned ? Sizing::kTunedReplicas : policy == "optimus" ? Sizing::kTunedBatch : Sizing::kElastic;
+  const Sizing sizing = tuned                 ? Sizing::kTunedReplicas
+                        : policy == "optimus" ? Sizing::kTunedBatch
+                                              : Sizing::kElastic;
   return Replay(applications, workload, make, sizing, options, progress);
 }
 

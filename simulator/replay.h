@@ -1,4 +1,5 @@
-// Replays a workload under a policy: the real policy code decides, simulated jobs train, time jumps from event to event.
+// Replays a workload under a policy: the real policy code decides, simulated jobs train, time jumps from
+// event to event.
 #pragma once
 
 #include <cstdint>
@@ -40,11 +41,12 @@ enum class Sizing {
 };
 
 // Invalid where a job's application is not known. Safe to call from several threads.
-Result<SimResult> Replay(const Applications& applications, const Workload& workload, const PolicyMaker& make, Sizing sizing,
-                         const ReplayOptions& options, const ReplayProgress& progress);
+Result<SimResult> Replay(const Applications& applications, const Workload& workload, const PolicyMaker& make,
+                         Sizing sizing, const ReplayOptions& options, const ReplayProgress& progress);
 
 // The same for a policy by name: elastic jobs for `genetic` and `static`, tuned ones for the others.
-Result<SimResult> Replay(const Applications& applications, const Workload& workload, const std::string& policy,
-                         PolicyOptions policy_options, const ReplayOptions& options, const ReplayProgress& progress);
+Result<SimResult> Replay(const Applications& applications, const Workload& workload,
+                         const std::string& policy, PolicyOptions policy_options,
+                         const ReplayOptions& options, const ReplayProgress& progress);
 
 }  // namespace adaptdl

@@ -9,7 +9,7 @@
 namespace adaptdl {
 
 struct AllocationSpan {
-  double start = 0, end = 0;  // Seconds since the workload began.
+  double start = 0, end = 0;   // Seconds since the workload began.
   std::vector<int> placement;  // Replicas on each of its nodes; empty while it waits.
   bool restarting = false;     // Stands still, loading a checkpoint.
 };
@@ -20,7 +20,8 @@ struct SimulatedJob {
   double submitted = 0, started = 0, finished = 0;  // Seconds.
   std::int64_t restarts = 0;                        // Reallocations after the first start.
   double gpu_seconds = 0;
-  double alone_seconds = 0;  // What it would take alone on its fair share of the cluster; 0 where not computed.
+  double alone_seconds =
+      0;  // What it would take alone on its fair share of the cluster; 0 where not computed.
   std::vector<AllocationSpan> spans;
 
   [[nodiscard]] double CompletionTime() const { return finished - submitted; }
@@ -28,9 +29,9 @@ struct SimulatedJob {
 
 struct ClusterSample {  // Holds from `time` on, until the next one.
   double time = 0;
-  int nodes = 0;       // That exist and cost money.
-  int gpus = 0;        // On those nodes.
-  int used_gpus = 0;   // Given to jobs.
+  int nodes = 0;                 // That exist and cost money.
+  int gpus = 0;                  // On those nodes.
+  int used_gpus = 0;             // Given to jobs.
   int running = 0, waiting = 0;  // Jobs.
 };
 

@@ -23,7 +23,8 @@ BatchChoice SplitBatch(const ApplicationSpec& spec, std::int64_t replicas, doubl
   const std::int64_t local = CeilOf(batch_size / static_cast<double>(replicas));
   BatchChoice out;
   out.accum_steps = CeilOf(static_cast<double>(local) / static_cast<double>(spec.max_local_bsz)) - 1;
-  if (replicas == 1 && batch_size > static_cast<double>(spec.init_batch_size)) out.accum_steps = std::max<std::int64_t>(out.accum_steps, 1);
+  if (replicas == 1 && batch_size > static_cast<double>(spec.init_batch_size))
+    out.accum_steps = std::max<std::int64_t>(out.accum_steps, 1);
   out.accum_steps = std::max<std::int64_t>(out.accum_steps, 0);
   out.atomic_bsz = CeilOf(static_cast<double>(local) / static_cast<double>(out.accum_steps + 1));
   const std::int64_t most = spec.max_batch_size / (replicas * (out.accum_steps + 1));
@@ -37,12 +38,13 @@ double StepGain(const Application& application, double batch_size, int epoch) {
   return (grad.var + grad.sqr) / (grad.var / scale + grad.sqr);
 }
 
-double ProgressRate(const Application& application, const std::vector<int>& placement, std::int64_t atomic_bsz,
-                    std::int64_t accum_steps, int epoch) {
+double ProgressRate(const Application& application, const std::vector<int>& placement,
+                    std::int64_t atomic_bsz, std::int64_t accum_steps, int epoch) {
   const StepTime time = application.Step(placement, atomic_bsz);
   const std::int64_t replicas = std::accumulate(placement.begin(), placement.end(), std::int64_t{0});
   const auto batch_size = static_cast<double>(replicas * atomic_bsz * (accum_steps + 1));
-  return StepGain(application, batch_size, epoch) / (time.step + static_cast<double>(accum_steps) * (time.step - time.sync));
+  return StepGain(application, batch_size, epoch) /
+         (time.step + static_cast<double>(accum_steps) * (time.step - time.sync));
 }
 
 Training::Training(const Application& application, double now, std::optional<std::int64_t> batch_size)
@@ -103,7 +105,8 @@ void Training::ChooseBatchSize() {
   }
   const GradParams grad = grad_ ? *grad_ : prior_->grad;
   const auto model = GoodputModel::Create(prior_ ? prior_->perf : *perf_, grad, spec.init_batch_size);
-  const BatchLimits limits{spec.max_batch_size, spec.min_local_bsz, spec.max_local_bsz, spec.gradient_accumulation};
+  const BatchLimits limits{spec.max_batch_size, spec.min_local_bsz, spec.max_local_bsz,
+                           spec.gradient_accumulation};
   const auto best = model->Best({static_cast<std::int64_t>(placement_.size()), replicas_}, limits);
   accum_steps_ = best->accum_steps;
   const std::int64_t most = spec.max_batch_size / (replicas_ * (accum_steps_ + 1));
@@ -118,7 +121,8 @@ void Training::Run() {
   const auto batch_size = static_cast<double>(replicas_ * atomic_bsz_ * (accum_steps_ + 1));
   grad_ = application_.Gradient(batch_size, epoch_);
   gradients_.emplace_back(progress_, *grad_);
-  observations_.emplace(Key{nodes, replicas_, atomic_bsz_}, Observation{nodes, replicas_, atomic_bsz_, time.step - time.sync, time.step});
+  observations_.emplace(Key{nodes, replicas_, atomic_bsz_},
+                        Observation{nodes, replicas_, atomic_bsz_, time.step - time.sync, time.step});
   max_profiled_ = std::max(max_profiled_, replicas_);
   rate_ = ProgressRate(application_, placement_, atomic_bsz_, accum_steps_, epoch_);
   next_ = now_ + std::max(application_.Progress(epoch_ + 1) - progress_, 0.0) / rate_;

@@ -23,12 +23,13 @@ class Training {
   // With a `batch_size` it does not adapt. Keeps a reference to the application.
   Training(const Application& application, double now, std::optional<std::int64_t> batch_size);
 
-  // When something happens to it by itself: it comes back from its checkpoint, or ends an epoch. Infinite while it waits.
+  // When something happens to it by itself: it comes back from its checkpoint, or ends an epoch. Infinite
+  // while it waits.
   [[nodiscard]] double NextEvent() const { return next_; }
   // Not past NextEvent.
   void AdvanceTo(double now);
-  // Stops it here and starts it there, from its checkpoint; no replicas: it waits. Time is now. With a prior it chooses its
-  // batch sizes by that, not by the little it has seen itself.
+  // Stops it here and starts it there, from its checkpoint; no replicas: it waits. Time is now. With a prior
+  // it chooses its batch sizes by that, not by the little it has seen itself.
   void Reallocate(std::vector<int> placement, const std::optional<TrainingPrior>& prior);
 
   [[nodiscard]] bool finished() const { return epoch_ >= application_.spec().epochs; }
@@ -70,8 +71,8 @@ class Training {
 };
 
 // Progress a second at a configuration: the truth.
-double ProgressRate(const Application& application, const std::vector<int>& placement, std::int64_t atomic_bsz,
-                    std::int64_t accum_steps, int epoch);
+double ProgressRate(const Application& application, const std::vector<int>& placement,
+                    std::int64_t atomic_bsz, std::int64_t accum_steps, int epoch);
 
 // Progress of one optimiser step at that batch size, in steps of the initial one.
 double StepGain(const Application& application, double batch_size, int epoch);

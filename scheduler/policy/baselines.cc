@@ -31,14 +31,16 @@ struct Board {
   // What the job has now, if it has just so many replicas and they can stay.
   bool Keep(std::size_t j, int replicas) {
     const ProblemJob& given = job(j);
-    if (!given.had || !given.whole || Replicas(given.base) != replicas || !state.Fits(j, given.base)) return false;
+    if (!given.had || !given.whole || Replicas(given.base) != replicas || !state.Fits(j, given.base))
+      return false;
     state.Place(j, given.base);
     return true;
   }
 
   // On the nodes with most room.
   bool PlaceOnRoomiest(std::size_t j, int replicas) {
-    std::vector<std::pair<int, int>> room;  // Negative, so that the roomiest comes first and of equals the first node.
+    std::vector<std::pair<int, int>>
+        room;  // Negative, so that the roomiest comes first and of equals the first node.
     for (int n = 0; n < problem.nodes(); ++n) {
       if (const int fit = state.Fit(j, n); fit > 0) room.emplace_back(-fit, n);
     }
@@ -76,6 +78,7 @@ int Asked(const ProblemJob& job) { return job.job->max_replicas ? job.max : job.
 
 Proposal TiresiasPolicy::Propose(const Snapshot& snapshot, Rng& /*rng*/) const {
   Board board(snapshot);
+  board.problem.set_share_networks(share_networks_);
   std::stable_partition(board.order.begin(), board.order.end(), [&](std::size_t j) {
     return board.job(j).job->attained_service.value_or(0) < kSecondQueue;
   });
@@ -121,7 +124,8 @@ Proposal StaticPolicy::Propose(const Snapshot& snapshot, Rng& /*rng*/) const {
   for (const std::size_t j : fresh) {
     const ProblemJob& job = board.job(j);
     const double share = job.share > 0 ? 1 / (job.share * jobs) : job.max;
-    int replicas = static_cast<int>(std::clamp(share, static_cast<double>(job.min), static_cast<double>(job.max)));
+    int replicas =
+        static_cast<int>(std::clamp(share, static_cast<double>(job.min), static_cast<double>(job.max)));
     while (replicas > job.min && !board.PlaceOnRoomiest(j, replicas)) --replicas;
     if (replicas == job.min) board.PlaceOnRoomiest(j, replicas);
   }
@@ -130,6 +134,7 @@ Proposal StaticPolicy::Propose(const Snapshot& snapshot, Rng& /*rng*/) const {
 
 Proposal OptimusPolicy::Propose(const Snapshot& snapshot, Rng& /*rng*/) const {
   Board board(snapshot);
+  board.problem.set_share_networks(share_networks_);
   const auto remaining = [&](std::size_t j, int replicas) {
     const ProblemJob& job = board.job(j);
     if (remaining_time_) return remaining_time_(*job.name, replicas);
@@ -141,7 +146,8 @@ Proposal OptimusPolicy::Propose(const Snapshot& snapshot, Rng& /*rng*/) const {
   for (const ProblemJob& job : board.problem.jobs()) {
     if (job.pinned) left -= job.share * Replicas(job.base);
   }
-  using Gain = std::tuple<double, std::size_t, int>;  // Then the earlier job; the size that it is the gain of.
+  using Gain =
+      std::tuple<double, std::size_t, int>;  // Then the earlier job; the size that it is the gain of.
   std::priority_queue<Gain> gains;
   const auto offer = [&](std::size_t j) {
     if (replicas[j] >= board.job(j).max) return;
@@ -167,7 +173,8 @@ Proposal OptimusPolicy::Propose(const Snapshot& snapshot, Rng& /*rng*/) const {
   for (const std::size_t j : board.order) {
     if (replicas[j] > 0 && !board.Keep(j, replicas[j])) fresh.push_back(j);
   }
-  std::stable_sort(fresh.begin(), fresh.end(), [&](std::size_t a, std::size_t b) { return replicas[a] < replicas[b]; });
+  std::stable_sort(fresh.begin(), fresh.end(),
+                   [&](std::size_t a, std::size_t b) { return replicas[a] < replicas[b]; });
   for (const std::size_t j : fresh) {
     int count = replicas[j];
     while (count > board.job(j).min && !board.PlaceOnRoomiest(j, count)) --count;

@@ -8,11 +8,15 @@
 
 namespace adaptdl {
 
-// Two first-come queues: a job falls to the second once it has had 16 GPU-hours. In that order each job gets the replicas
-// that it asks for (its most) or none; a smaller one may pass.
+// Two first-come queues: a job falls to the second once it has had 16 GPU-hours. In that order each job gets
+// the replicas that it asks for (its most) or none; a smaller one may pass.
 class TiresiasPolicy : public Policy {
  public:
+  explicit TiresiasPolicy(bool share_networks) : share_networks_(share_networks) {}
   [[nodiscard]] Proposal Propose(const Snapshot& snapshot, Rng& rng) const override;
+
+ private:
+  bool share_networks_;
 };
 
 // First come, first served; nobody passes.
@@ -30,11 +34,13 @@ class StaticPolicy : public Policy {
 // One replica each, then one by one to whoever's remaining time gets shorter by most.
 class OptimusPolicy : public Policy {
  public:
-  explicit OptimusPolicy(RemainingTime remaining_time) : remaining_time_(std::move(remaining_time)) {}
+  OptimusPolicy(RemainingTime remaining_time, bool share_networks)
+      : remaining_time_(std::move(remaining_time)), share_networks_(share_networks) {}
   [[nodiscard]] Proposal Propose(const Snapshot& snapshot, Rng& rng) const override;
 
  private:
   RemainingTime remaining_time_;
+  bool share_networks_;
 };
 
 }  // namespace adaptdl

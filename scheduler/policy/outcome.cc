@@ -32,22 +32,25 @@ class Explainer {
     const double speedup = Speedup(j, slots);
     std::string text;
     if (!job.had || before == 0) {
-      text = "starts with " + Count(now, "replica") + " on " + Count(static_cast<std::int64_t>(slots.size()), "node");
+      text = "starts with " + Count(now, "replica") + " on " +
+             Count(static_cast<std::int64_t>(slots.size()), "node");
       if (now > 1) text += ": " + Times(speedup) + " the goodput of one";
     } else if (now == before && slots == job.base && job.whole) {
       text = "keeps its " + Count(now, "replica");
     } else if (now == before) {
-      text = "moves its " + Count(now, "replica") + " to " + Count(static_cast<std::int64_t>(slots.size()), "node") +
-             Change(speedup, Speedup(j, job.base));
+      text = "moves its " + Count(now, "replica") + " to " +
+             Count(static_cast<std::int64_t>(slots.size()), "node") + Change(speedup, Speedup(j, job.base));
     } else {
-      text = (now > before ? "grows from " : "shrinks from ") + std::to_string(before) + " to " + std::to_string(now) +
-             Change(speedup, Speedup(j, job.base));
+      text = (now > before ? "grows from " : "shrinks from ") + std::to_string(before) + " to " +
+             std::to_string(now) + Change(speedup, Speedup(j, job.base));
     }
     return text + Limit(j, slots, speedup);
   }
 
  private:
-  double Speedup(std::size_t j, const Slots& slots) { return values_.Speedup(j, slots.size() > 1, Replicas(slots)); }
+  double Speedup(std::size_t j, const Slots& slots) {
+    return values_.Speedup(j, slots.size() > 1, Replicas(slots));
+  }
 
   static std::string Times(double speedup) {
     const auto tenths = static_cast<long long>(std::llround(10 * std::min(speedup, 1e6)));
@@ -68,7 +71,8 @@ class Explainer {
     }
     const bool several = slots.size() > 1 || now >= job.node_fit;
     const double next = values_.Speedup(j, several, now + 1);
-    if (several && slots.size() == 1 && next < speedup * 1.02) return "; limited by network on more than one node";
+    if (several && slots.size() == 1 && next < speedup * 1.02)
+      return "; limited by network on more than one node";
     if (next < speedup * 1.02) return "; more replicas would add little";
     return "";
   }
@@ -85,7 +89,8 @@ class Explainer {
       }
       if (!somewhere) return "waits: no node has " + std::to_string(amount) + " of " + Printable(type, 60);
     }
-    if (job.job->max_replicas && *job.job->max_replicas < job.min) return "waits: its most replicas are " + std::to_string(*job.job->max_replicas);
+    if (job.job->max_replicas && *job.job->max_replicas < job.min)
+      return "waits: its most replicas are " + std::to_string(*job.job->max_replicas);
     return "waits: needs at least " + Count(job.min, "replica") + ", more than the cluster can hold";
   }
 
@@ -101,7 +106,8 @@ class Explainer {
     if (std::max(gap, all) >= job.min) return "others make more of what is free";
     if (gap == 0) return "the cluster is full, others make more of it";
     const bool one_node = problem_.nodes() > 1 && job.min <= job.node_fit;
-    return "needs " + Count(job.min, "replica") + (one_node ? " on one node" : "") + ", largest gap is " + std::to_string(gap);
+    return "needs " + Count(job.min, "replica") + (one_node ? " on one node" : "") + ", largest gap is " +
+           std::to_string(gap);
   }
 
   const Problem& problem_;
@@ -111,7 +117,8 @@ class Explainer {
 
 }  // namespace
 
-Proposal MakeProposal(const Problem& problem, Values& values, const State& state, std::int64_t desired_nodes) {
+Proposal MakeProposal(const Problem& problem, Values& values, const State& state,
+                      std::int64_t desired_nodes) {
   Proposal out;
   out.desired_nodes = desired_nodes;
   double sum = 0;  // Anew, in the order of names: what moves added up differs in the last digits.

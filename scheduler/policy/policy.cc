@@ -17,7 +17,9 @@ tl::unexpected<Error> NoSuch(std::string_view kind, std::string_view name, const
 
 }  // namespace
 
-std::string_view ToString(Objective objective) { return kObjectiveNames[static_cast<std::size_t>(objective)]; }
+std::string_view ToString(Objective objective) {
+  return kObjectiveNames[static_cast<std::size_t>(objective)];
+}
 
 Result<Objective> ParseObjective(std::string_view name) {
   const auto found = std::find(std::begin(kObjectiveNames), std::end(kObjectiveNames), name);
@@ -27,8 +29,9 @@ Result<Objective> ParseObjective(std::string_view name) {
 
 Result<std::unique_ptr<const Policy>> MakePolicy(std::string_view name, const PolicyOptions& options) {
   if (name == "genetic") return std::make_unique<GeneticPolicy>(options);
-  if (name == "tiresias") return std::make_unique<TiresiasPolicy>();
-  if (name == "optimus") return std::make_unique<OptimusPolicy>(options.remaining_time);
+  if (name == "tiresias") return std::make_unique<TiresiasPolicy>(options.share_networks);
+  if (name == "optimus")
+    return std::make_unique<OptimusPolicy>(options.remaining_time, options.share_networks);
   if (name == "fifo") return std::make_unique<FifoPolicy>();
   if (name == "static") return std::make_unique<StaticPolicy>();
   return NoSuch("policy", name, kPolicyNames);

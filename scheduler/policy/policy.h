@@ -1,5 +1,5 @@
-// Who gets which GPUs. A policy is a pure function of what the cluster looks like: the same snapshot and the same seed
-// give the same answer on every machine.
+// Who gets which GPUs. A policy is a pure function of what the cluster looks like: the same snapshot and the
+// same seed give the same answer on every machine.
 #pragma once
 
 #include <cstdint>
@@ -16,9 +16,11 @@
 
 namespace adaptdl {
 
-using Rng = std::mt19937_64;  // Its output is the same everywhere; std distributions are not, so nothing uses them.
+using Rng =
+    std::mt19937_64;  // Its output is the same everywhere; std distributions are not, so nothing uses them.
 
-// The nodes of each job's replicas, in node order. Every job of the snapshot has an entry, those that wait an empty one.
+// The nodes of each job's replicas, in node order. Every job of the snapshot has an entry, those that wait an
+// empty one.
 using Allocation = std::map<std::string, std::vector<std::string>>;
 
 struct Proposal {
@@ -32,8 +34,9 @@ class Policy {
  public:
   virtual ~Policy() = default;
 
-  // Feasible for any snapshot: node resources hold, each job has none or between its least and most replicas, at most one
-  // job that spans nodes is on a node, and a job that must not be moved keeps exactly what it has.
+  // Feasible for any snapshot: node resources hold, each job has none or between its least and most replicas,
+  // at most one job that spans nodes is on a node, and a job that must not be moved keeps exactly what it
+  // has.
   [[nodiscard]] virtual Proposal Propose(const Snapshot& snapshot, Rng& rng) const = 0;
 };
 
@@ -57,11 +60,14 @@ struct PolicyOptions {
   Objective objective = Objective::kCompletion;
   std::int64_t min_nodes = 0;  // Bounds of desired_nodes. Without a most, the cluster keeps its size.
   std::int64_t max_nodes = 0;
-  double effort = 1;            // How long to search, relative to the default.
-  bool use_remaining = true;    // Weight jobs by remaining work where they declare it...
-  bool use_attained = true;     // ...and by the service they had where they do not.
+  double effort = 1;             // How long to search, relative to the default.
+  bool use_remaining = true;     // Weight jobs by remaining work where they declare it...
+  bool use_attained = true;      // ...and by the service they had where they do not.
   bool use_restart_cost = true;  // Use the restart cost each job reports, not the usual 30 s.
   RemainingTime remaining_time;  // Of `optimus`; from the fitted models where it is not given.
+  // Lets several jobs that span nodes meet on one, as the published baselines do. Such a proposal is for
+  // comparison alone.
+  bool share_networks = false;
 };
 
 // NotFound, with the names there are, where there is no such policy.

@@ -21,7 +21,8 @@ std::int64_t Fit(const std::int64_t* room, const std::int64_t* need, int types) 
 void Take(std::int64_t* room, const std::int64_t* need, int types, std::int64_t count) {
   for (int t = 0; t < types; ++t) {
     std::int64_t amount = 0;
-    if (__builtin_mul_overflow(need[t], count, &amount) || __builtin_sub_overflow(room[t], amount, &room[t])) {
+    if (__builtin_mul_overflow(need[t], count, &amount) ||
+        __builtin_sub_overflow(room[t], amount, &room[t])) {
       room[t] = std::numeric_limits<std::int64_t>::min();
     }
   }
@@ -42,18 +43,28 @@ Problem::Problem(const Snapshot& snapshot, int extra, int use) : snapshot_(snaps
   std::set<std::string_view> held;  // Nodes of jobs that must not be moved are there at any size.
   for (const auto& [name, job] : snapshot.jobs) {
     const auto base = snapshot.base_allocations.find(name);
-    if (!job.preemptible && base != snapshot.base_allocations.end()) held.insert(base->second.begin(), base->second.end());
+    if (!job.preemptible && base != snapshot.base_allocations.end())
+      held.insert(base->second.begin(), base->second.end());
+  }
+  std::map<std::string_view, int> used;
+  for (const auto& [name, base] : snapshot.base_allocations) {
+    for (const std::string& node : base) ++used[node];
   }
   std::vector<std::pair<const std::string*, const SnapshotNode*>> chosen;
-  for (const bool want_held : {true, false}) {
-    for (const auto& [name, node] : snapshot.nodes) {
-      if (held.contains(name) == want_held) chosen.emplace_back(&name, &node);
-    }
+  for (const auto& [name, node] : snapshot.nodes) chosen.emplace_back(&name, &node);
+  if (use >= 0 && chosen.size() > static_cast<std::size_t>(use)) {  // The idle ones go.
+    std::stable_sort(chosen.begin(), chosen.end(), [&](const auto& a, const auto& b) {
+      return std::pair(held.contains(*a.first), used[*a.first]) >
+             std::pair(held.contains(*b.first), used[*b.first]);
+    });
+    const auto kept = std::count_if(chosen.begin(), chosen.end(),
+                                    [&](const auto& node) { return held.contains(*node.first); });
+    chosen.resize(std::max(static_cast<std::size_t>(use), static_cast<std::size_t>(kept)));
+    std::sort(chosen.begin(), chosen.end(), [](const auto& a, const auto& b) { return *a.first < *b.first; });
   }
-  if (use < 0) std::sort(chosen.begin(), chosen.end(), [](auto& a, auto& b) { return *a.first < *b.first; });
   static const std::string kVirtual;
-  for (int i = 0; i < extra && snapshot.node_template; ++i) chosen.emplace_back(&kVirtual, &*snapshot.node_template);
-  if (use >= 0 && chosen.size() > static_cast<std::size_t>(use)) chosen.resize(std::max<std::size_t>(static_cast<std::size_t>(use), held.size()));
+  for (int i = 0; i < extra && snapshot.node_template; ++i)
+    chosen.emplace_back(&kVirtual, &*snapshot.node_template);
 
   const auto row = [&](const Resources& resources, std::vector<std::int64_t>& table) {
     table.resize(table.size() + static_cast<std::size_t>(types_), 0);
@@ -72,7 +83,8 @@ Problem::Problem(const Snapshot& snapshot, int extra, int use) : snapshot_(snaps
   }
   node_totals_.assign(capacity_.begin(), capacity_.end());
   taken_.assign(node_names_.size(), 0);
-  for (std::size_t i = 0; i < node_totals_.size(); ++i) totals_[i % static_cast<std::size_t>(types_)] += node_totals_[i];
+  for (std::size_t i = 0; i < node_totals_.size(); ++i)
+    totals_[i % static_cast<std::size_t>(types_)] += node_totals_[i];
 
   for (const auto& [name, job] : snapshot.jobs) {
     ProblemJob& out = jobs_.emplace_back();
@@ -81,7 +93,8 @@ Problem::Problem(const Snapshot& snapshot, int extra, int use) : snapshot_(snaps
     row(job.resources, need_);
     const std::int64_t* need = this->need(jobs_.size() - 1);
     for (int t = 0; t < types_; ++t) {
-      if (need[t] > 0 && total(t) > 0) out.share = std::max(out.share, static_cast<double>(need[t]) / total(t));
+      if (need[t] > 0 && total(t) > 0)
+        out.share = std::max(out.share, static_cast<double>(need[t]) / total(t));
     }
     if (const auto base = snapshot.base_allocations.find(name); base != snapshot.base_allocations.end()) {
       out.had = !base->second.empty();

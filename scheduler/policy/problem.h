@@ -44,18 +44,27 @@ struct ProblemJob {
 
 class Problem {
  public:
-  // Refers to the snapshot, which must outlive it. `extra` copies of the node template are added after the real nodes;
-  // `use` (where not negative) leaves only so many nodes in all.
+  // Refers to the snapshot, which must outlive it. `extra` copies of the node template, without a name, come
+  // after the real nodes. `use` (where not negative) leaves only so many real ones, but always those that
+  // jobs must not be moved from.
   explicit Problem(const Snapshot& snapshot, int extra = 0, int use = -1);
+
+  // Whether several jobs that span nodes may meet on one. Not unless set.
+  [[nodiscard]] bool share_networks() const { return share_networks_; }
+  void set_share_networks(bool share) { share_networks_ = share; }
 
   [[nodiscard]] int nodes() const { return static_cast<int>(node_names_.size()); }
   [[nodiscard]] int types() const { return types_; }
   [[nodiscard]] const std::vector<ProblemJob>& jobs() const { return jobs_; }
-  [[nodiscard]] const std::string& node_name(int node) const { return *node_names_[static_cast<std::size_t>(node)]; }
+  [[nodiscard]] const std::string& node_name(int node) const {
+    return *node_names_[static_cast<std::size_t>(node)];
+  }
 
   // What is left for jobs that can be moved, and what a replica takes: `types()` amounts each.
   [[nodiscard]] const std::int64_t* capacity(int node) const { return &capacity_[Index(node)]; }
-  [[nodiscard]] const std::int64_t* need(std::size_t job) const { return &need_[Index(static_cast<int>(job))]; }
+  [[nodiscard]] const std::int64_t* need(std::size_t job) const {
+    return &need_[Index(static_cast<int>(job))];
+  }
   // A pinned job that spans nodes is on it.
   [[nodiscard]] bool taken(int node) const { return taken_[static_cast<std::size_t>(node)] != 0; }
   // Everything that the nodes have, pinned jobs or not.
@@ -72,6 +81,7 @@ class Problem {
 
   const Snapshot& snapshot_;
   int types_ = 0;
+  bool share_networks_ = false;
   std::vector<const std::string*> node_names_;
   std::vector<std::int64_t> capacity_, need_;
   std::vector<double> node_totals_, totals_;

@@ -13,8 +13,8 @@ std::size_t Below(Rng& rng, std::size_t bound) {
   return static_cast<std::size_t>(Uniform(rng) * static_cast<double>(bound));
 }
 
-// Builds and rebuilds states. A price for each share of the cluster's resources makes each job content with the number of
-// replicas that is worth it to the whole, so that jobs can be placed one after the other.
+// Builds and rebuilds states. A price for each share of the cluster's resources makes each job content with
+// the number of replicas that is worth it to the whole, so that jobs can be placed one after the other.
 class Builder {
  public:
   Builder(const Problem& problem, Values& values, Rng& rng)
@@ -43,11 +43,13 @@ class Builder {
     State state = keep ? *keep : State(problem_, values_);
     std::vector<std::pair<double, std::size_t>> order;
     for (const std::size_t j : movable_) {
-      if (Wanted(j, price_).keep && state.Fits(j, problem_.jobs()[j].base)) state.Place(j, problem_.jobs()[j].base);
+      if (Wanted(j, price_).keep && state.Fits(j, problem_.jobs()[j].base))
+        state.Place(j, problem_.jobs()[j].base);
     }
     for (const std::size_t j : movable_) {
       if (!state.slots(j).empty()) continue;
-      order.emplace_back(-Wanted(j, price_).replicas * problem_.jobs()[j].share * (1 + 1e-3 * Uniform(rng_)), j);
+      order.emplace_back(-Wanted(j, price_).replicas * problem_.jobs()[j].share * (1 + 1e-3 * Uniform(rng_)),
+                         j);
     }
     std::sort(order.begin(), order.end());
     for (const auto& [size, j] : order) Insert(state, j, price_);
@@ -55,8 +57,8 @@ class Builder {
     return state;
   }
 
-  // Tears down what is on a few nodes and builds it anew at a slightly different price. True where it got better; otherwise the
-  // state is as it was.
+  // Tears down what is on a few nodes and builds it anew at a slightly different price. True where it got
+  // better; otherwise the state is as it was.
   bool Mutate(State& state) {
     touched_.clear();
     const double before = state.value();
@@ -67,7 +69,8 @@ class Builder {
         Touch(state, movable_[Below(rng_, movable_.size())]);
       } else {
         const auto node = static_cast<int>(Below(rng_, nodes));
-        for (const int job : std::vector<int>(state.jobs_on(node))) Touch(state, static_cast<std::size_t>(job));
+        for (const int job : std::vector<int>(state.jobs_on(node)))
+          Touch(state, static_cast<std::size_t>(job));
       }
       if (touched_.size() > 12) break;
     }
@@ -99,7 +102,8 @@ class Builder {
       if (!slots.empty() && from_a[static_cast<std::size_t>(slots.front().node)]) child.Place(j, slots);
     }
     for (const std::size_t j : movable_) {
-      if (child.slots(j).empty() && !b.slots(j).empty() && child.Fits(j, b.slots(j))) child.Place(j, b.slots(j));
+      if (child.slots(j).empty() && !b.slots(j).empty() && child.Fits(j, b.slots(j)))
+        child.Place(j, b.slots(j));
     }
     for (const std::size_t j : movable_) {
       if (child.slots(j).empty()) Insert(child, j, price_);
@@ -120,7 +124,8 @@ class Builder {
     Slots before;
   };
 
-  // The number of replicas that is worth most at a price, if a node had room for `one` and all of them for `all`.
+  // The number of replicas that is worth most at a price, if a node had room for `one` and all of them for
+  // `all`.
   Choice Best(std::size_t j, double price, int one, int all, double idle) {
     const ProblemJob& job = problem_.jobs()[j];
     const double cost = price * job.share;
@@ -152,8 +157,8 @@ class Builder {
     return best;
   }
 
-  // The price at which jobs want as much as there is. As a Lagrange multiplier of the one constraint that counts most, it gives
-  // a bound on the value of any state.
+  // The price at which jobs want as much as there is. As a Lagrange multiplier of the one constraint that
+  // counts most, it gives a bound on the value of any state.
   void FindPrice() {
     double fixed = 0;  // Pinned jobs, and those that cannot run.
     double share_left = 1;
@@ -258,7 +263,8 @@ class Builder {
       const int fit = fits_[static_cast<std::size_t>(n)];
       if (fit >= replicas) {
         const int tight = TightestNode(state, replicas, true);
-        const bool used = std::any_of(slots_.begin(), slots_.end(), [&](const Slot& s) { return s.node == tight; });
+        const bool used =
+            std::any_of(slots_.begin(), slots_.end(), [&](const Slot& s) { return s.node == tight; });
         slots_.push_back({used ? n : tight, replicas});
         replicas = 0;
       } else {
@@ -311,8 +317,10 @@ class Builder {
   std::vector<Touched> touched_;
   Slots slots_;
   double price_ = 0;
+
  public:
   double temperature_ = 1e-9;
+
  private:
   double bound_ = 0;
 };
@@ -327,7 +335,8 @@ SearchResult Search(const Problem& problem, Values& values, double effort, Rng& 
   population.push_back(std::move(kept));
   population.push_back(builder.Afresh(nullptr));
   population.push_back(builder.Afresh(nullptr));
-  const auto steps = static_cast<int>(std::min(effort * (50 + 6 * static_cast<double>(builder.movable().size())), 1e9));
+  const auto steps =
+      static_cast<int>(std::min(effort * (50 + 6 * static_cast<double>(builder.movable().size())), 1e9));
   const auto by_value = [](const State& a, const State& b) { return a.value() < b.value(); };
   for (State& state : population) {
     for (int i = 0; i < steps; ++i) builder.Mutate(state);

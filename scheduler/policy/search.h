@@ -1,5 +1,5 @@
-// The genetic search: a small population of feasible states, crossed, mutated by tearing down a part and building it anew, and
-// repaired as they are built.
+// The genetic search: a small population of feasible states, crossed, mutated by tearing down a part and
+// building it anew, and repaired as they are built.
 #pragma once
 
 #include "scheduler/policy/state.h"

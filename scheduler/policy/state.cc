@@ -10,7 +10,8 @@ State::State(const Problem& problem, Values& values) : problem_(&problem), value
   spanning_.reserve(nodes);
   for (int n = 0; n < problem.nodes(); ++n) {
     // Pinned jobs may take more than a node that shrank still has.
-    for (int t = 0; t < problem.types(); ++t) room_.push_back(std::max<std::int64_t>(problem.capacity(n)[t], 0));
+    for (int t = 0; t < problem.types(); ++t)
+      room_.push_back(std::max<std::int64_t>(problem.capacity(n)[t], 0));
     spanning_.push_back(problem.taken(n) ? 1 : 0);
   }
   on_.resize(nodes);

@@ -18,12 +18,16 @@ class State {
   [[nodiscard]] const Slots& slots(std::size_t job) const { return slots_[job]; }
   [[nodiscard]] double value() const { return value_; }
   [[nodiscard]] double value(std::size_t job) const { return job_values_[job]; }
-  [[nodiscard]] const std::vector<int>& jobs_on(int node) const { return on_[static_cast<std::size_t>(node)]; }
+  [[nodiscard]] const std::vector<int>& jobs_on(int node) const {
+    return on_[static_cast<std::size_t>(node)];
+  }
 
   // How many more replicas of the job the node has room for, up to its most.
   [[nodiscard]] int Fit(std::size_t job, int node) const;
   // Whether another job that spans nodes is on it.
-  [[nodiscard]] bool Spanned(int node) const { return spanning_[static_cast<std::size_t>(node)] > 0; }
+  [[nodiscard]] bool Spanned(int node) const {
+    return spanning_[static_cast<std::size_t>(node)] > 0 && !problem_->share_networks();
+  }
 
   [[nodiscard]] bool Fits(std::size_t job, const Slots& slots) const;
   // The job waits, and the slots fit.

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <limits>
 
 namespace adaptdl {
@@ -12,16 +11,21 @@ constexpr double kUsualRestart = 30;  // Seconds, until a job's own are known.
 constexpr double kPaperFloor = 1e-3;
 constexpr int kPaperNodes = 16;
 
-double Env(const char* name, double fallback) {
-  const char* v = std::getenv(name);
-  return v ? std::atof(v) : fallback;
-}
+// Our own objective; docs/benchmarks.md has what they are chosen by.
+constexpr double kKnownHorizon =
+    600;  // Seconds that a new place serves, at most: where the job's length is known...
+constexpr double kUnknownHorizon = 150;  // ...and where it is not.
+constexpr double kElasticity = 0.7;      // The typical speedup of k replicas is k to this power.
+constexpr double kServiceWeight = -0.3;  // Power of the service had so far,
+constexpr double kServiceFloor = 600;    // replica-seconds, which nobody is below.
+constexpr double kStarvedFloor = 0.05;   // Of the speed on a fair share.
 
 }  // namespace
 
 LazySpeedup::LazySpeedup(const SnapshotJob& job) : limits_(job.batch) {
   if (!job.preemptible || !job.perf_params) return;
-  auto model = GoodputModel::Create(*job.perf_params, job.grad_params.value_or(GradParams{0, 1}), job.init_batch_size);
+  auto model =
+      GoodputModel::Create(*job.perf_params, job.grad_params.value_or(GradParams{0, 1}), job.init_batch_size);
   if (!model) return;
   model_ = *model;
   for (int replicas = 1; replicas <= kMostReplicas; replicas *= 2) {
@@ -56,7 +60,7 @@ double LazySpeedup::operator()(bool several_nodes, int replicas) {
 Values::Values(const Problem& problem, const PolicyOptions& options)
     : objective_(options.objective), most_nodes_(std::numeric_limits<int>::max()) {
   jobs_.reserve(problem.jobs().size());
-  for (const ProblemJob& job : problem.jobs()) jobs_.push_back({LazySpeedup(*job.job)});
+  for (const ProblemJob& job : problem.jobs()) jobs_.emplace_back(LazySpeedup(*job.job));
   switch (objective_) {
     case Objective::kRelease:
       SetRelease(problem);
@@ -77,7 +81,8 @@ Values::Values(const Problem& problem, const PolicyOptions& options)
   }
 }
 
-// The release counts as many copies of the template as there are nodes, in the resources and in the number of nodes.
+// The release counts as many copies of the template as there are nodes, in the resources and in the number of
+// nodes.
 void Values::SetRelease(const Problem& problem) {
   const Snapshot& snapshot = problem.snapshot();
   const auto nodes = static_cast<double>(snapshot.nodes.size());
@@ -86,13 +91,15 @@ void Values::SetRelease(const Problem& problem) {
     for (const auto& [type, amount] : node.resources) totals[type] += static_cast<double>(amount);
   }
   if (snapshot.node_template) {
-    for (const auto& [type, amount] : snapshot.node_template->resources) totals[type] += nodes * static_cast<double>(amount);
+    for (const auto& [type, amount] : snapshot.node_template->resources)
+      totals[type] += nodes * static_cast<double>(amount);
   }
   for (std::size_t j = 0; j < jobs_.size(); ++j) {
     double share = 0;
     for (const auto& [type, amount] : problem.jobs()[j].job->resources) {
       const auto total = totals.find(type);
-      if (amount > 0 && total != totals.end() && total->second > 0) share = std::max(share, static_cast<double>(amount) / total->second);
+      if (amount > 0 && total != totals.end() && total->second > 0)
+        share = std::max(share, static_cast<double>(amount) / total->second);
     }
     jobs_[j].scale = share * nodes * (snapshot.node_template ? 2 : 1);
     jobs_[j].move_factor = 0.9;
@@ -113,65 +120,62 @@ void Values::SetPaper(const Problem& problem) {
     jobs_[j].scale = given.share * nodes / fair;
     const SnapshotJob& job = *given.job;
     if (job.age) {
-      jobs_[j].move_factor = std::max(*job.age - kUsualRestart * static_cast<double>(job.restarts.value_or(0)), 0.0) / (*job.age + kUsualRestart);
+      jobs_[j].move_factor =
+          std::max(*job.age - kUsualRestart * static_cast<double>(job.restarts.value_or(0)), 0.0) /
+          (*job.age + kUsualRestart);
     }
   }
 }
 
+// Jobs whose remaining work is known are worth their speed times a weight by their rank, as in heSRPT (Berg
+// et al., 2020), which is optimal for the mean completion time of jobs that scale alike: the i-th largest of
+// them weighs (i^c - (i-1)^c)^(1/c), with c = 1 / (1 - elasticity). Those that did not tell count as longer
+// the more they have had, and none of them is starved: their utility falls steeply towards standing still. In
+// both, speed is relative to that on a fair share.
 void Values::SetCompletion(const Problem& problem, const PolicyOptions& options) {
-  static const double horizon = Env("H", 600), service = Env("S", 1), s0 = Env("S0", 600), P = Env("P", 0.7), hmin = Env("HM", 30), norm = Env("N", 1), hrem = Env("HR", 1);
   const auto count = static_cast<double>(problem.jobs().size());
-  std::vector<std::pair<double, std::size_t>> sizes;
-  std::vector<double> lens(jobs_.size());
+  std::vector<std::pair<double, std::size_t>>
+      by_length;  // Negative seconds on a fair share, so that the largest is first.
+  double unknown_weights = 0;
   for (std::size_t j = 0; j < jobs_.size(); ++j) {
     const ProblemJob& given = problem.jobs()[j];
     const SnapshotJob& job = *given.job;
     Job& out = jobs_[j];
-    const double share = given.share > 0 ? given.share : 1;
-    double ref = std::max(1.0, std::min(std::pow(count, -norm) / share, static_cast<double>(std::max(given.max, 1))));
-    double fair = out.speedup(ref > 4, static_cast<int>(std::ceil(ref)));
-    if (!(fair > 0)) fair = 1;
-    out.scale = 1 / fair;
-    const double restart = options.use_restart_cost && job.restart_seconds ? *job.restart_seconds : kUsualRestart;
-    double remaining = -1;
-    if (options.use_remaining && job.total_progress && job.progress) {
-      if (const auto base = out.speedup.base_goodput()) {
-        remaining = std::max(*job.total_progress - *job.progress, 0.0) * static_cast<double>(job.init_batch_size) / *base / fair;
-      }
-    }
-    double h = horizon;
-    double len;
-    if (remaining >= 0) {
-      len = remaining;
-      h = std::min(h, std::max(remaining * hrem, hmin));
+    const double fair_replicas = given.share > 0 ? std::ceil(1 / (given.share * count)) : 1;
+    const int fair =
+        static_cast<int>(std::clamp(fair_replicas, 1.0, static_cast<double>(std::max(given.max, 1))));
+    double fair_speed = out.speedup(fair > given.node_fit, fair);
+    if (!(fair_speed > 0)) fair_speed = 1;
+    out.scale = 1 / fair_speed;
+    const bool learned = options.use_restart_cost && job.restart_seconds;
+    out.restart = given.had ? (learned ? *job.restart_seconds : kUsualRestart) : 0;
+    const std::optional<double> base = out.speedup.base_goodput();
+    if (options.use_remaining && job.total_progress && base) {
+      const double left = std::max(*job.total_progress - job.progress.value_or(0), 0.0);
+      out.work = left * static_cast<double>(job.init_batch_size) / *base;
+      out.horizon = kKnownHorizon;
+      out.linear = true;
+      by_length.emplace_back(-out.work / fair_speed, j);
     } else {
-      len = (job.attained_service.value_or(0) + s0) * service;
+      out.horizon = kUnknownHorizon;
+      const double service = options.use_attained ? job.attained_service.value_or(0) : 0;
+      out.weight = std::pow((service + kServiceFloor) / kServiceFloor, kServiceWeight);
+      unknown_weights += out.weight;
     }
-    lens[j] = len;
-    static const double idl = Env("I", 0);
-    out.restart = given.had ? restart : job.restarts.value_or(0) > 0 || job.attained_service.value_or(0) > 0 ? restart * idl : 0;
-    out.work = remaining >= 0 ? remaining * fair : -1;
-    out.horizon = horizon;
-    out.age = job.age.value_or(0);
-    out.restarts = static_cast<double>(job.restarts.value_or(0));
-    sizes.emplace_back(-len, j);
-    out.move_factor = h / (h + restart);
-    if (given.had == false) out.move_factor = 1;
   }
-  std::sort(sizes.begin(), sizes.end());
-  static const double a = Env("A", 0.5), m = Env("M", 1);
-  const double c = 1 / (1 - P);
-  for (std::size_t i = 0; i < sizes.size(); ++i) {
-    const std::size_t j = sizes[i].second;
-    const double r = static_cast<double>(i + 1);
-    static const double he = Env("HE", 0), hc = Env("HC", 1);
-    jobs_[j].horizon = horizon;
-    static const double ha = Env("HA", 1), hb = Env("HB", 1);
-    const SnapshotJob& job = *problem.jobs()[j].job;
-    if (jobs_[j].work < 0) jobs_[j].horizon = std::min(horizon, ha * std::max(job.age.value_or(0) - hb * 30 * job.restarts.value_or(0), 0.0) + 1);
-    (void)he; (void)hc;
-    if (m == 1) jobs_[j].weight = std::pow(std::pow(r, c) - std::pow(r - 1, c), 1 / c);
-    else jobs_[j].weight = std::pow(std::max(lens[j], 60.0) / 3600, -a);
+  std::sort(by_length.begin(), by_length.end());
+  constexpr double kPower = 1 / (1 - kElasticity);
+  double known_weights = 0;
+  for (std::size_t i = 0; i < by_length.size(); ++i) {
+    const auto rank = static_cast<double>(i + 1);
+    const double weight = std::pow(std::pow(rank, kPower) - std::pow(rank - 1, kPower), 1 / kPower);
+    jobs_[by_length[i].second].weight = weight;
+    known_weights += weight;
+  }
+  // Both kinds weigh 1 in the mean.
+  for (Job& job : jobs_) {
+    job.weight *= job.linear ? static_cast<double>(by_length.size()) / known_weights
+                             : static_cast<double>(jobs_.size() - by_length.size()) / unknown_weights;
   }
 }
 
@@ -182,34 +186,30 @@ double Values::Utility(const Job& job, double speedup) const {
       return sigma;
     case Objective::kPaper:
       return -1 / (sigma + kPaperFloor);
-    case Objective::kCompletion: {
-      static const double b = Env("B", -1), floor = Env("F", 0);
-      if (b == 0) return job.weight * std::log(sigma + floor);
-      return (b > 0 ? -1 : 1) * job.weight * std::pow(sigma + floor, -b);
-    }
+    case Objective::kCompletion:
+      // Both rise alike at the fair share, where sigma is 1.
+      return job.weight * (job.linear ? sigma : -1 / (sigma + kStarvedFloor));
   }
   return 0;
 }
 
 double Values::MoveFactor(const Job& job, double speedup) const {
   if (objective_ != Objective::kCompletion) return job.move_factor;
-  static const double hr = Env("HR", 1);
-  static const double old = Env("OLD", 0);
-  if (old > 0) return job.move_factor;
-  double h = job.horizon;
-  if (job.work >= 0 && speedup > 0) h = std::min(h, job.work / speedup * hr);
-  static const double ka = Env("KA", 0);
-  double f = h / (h + job.restart);
-  if (ka > 0 && job.restart > 0) f *= std::max(job.age - ka * 30 * job.restarts, 0.0) / (job.age + 1);
-  return f;
+  if (job.restart <= 0 || !(speedup > 0)) return 1;
+  const double serves = job.work >= 0 ? std::min(job.horizon, job.work / speedup) : job.horizon;
+  return serves / (serves + job.restart);
 }
 
 double Values::Moved(std::size_t j, bool several_nodes, int replicas) {
   Job& job = jobs_[j];
   std::vector<double>& memo = job.moved[several_nodes ? 1 : 0];
   const auto k = static_cast<std::size_t>(replicas);
-  if (memo.size() <= k) memo.resize(std::max(k + 1, 2 * memo.size()), std::numeric_limits<double>::quiet_NaN());
-  if (std::isnan(memo[k])) memo[k] = Utility(job, job.speedup(several_nodes, replicas) * MoveFactor(job, job.speedup(several_nodes, replicas)));
+  if (memo.size() <= k)
+    memo.resize(std::max(k + 1, 2 * memo.size()), std::numeric_limits<double>::quiet_NaN());
+  if (std::isnan(memo[k])) {
+    const double speedup = job.speedup(several_nodes, replicas);
+    memo[k] = Utility(job, speedup * MoveFactor(job, speedup));
+  }
   return memo[k];
 }
 

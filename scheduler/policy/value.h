@@ -1,9 +1,10 @@
-// What a placement of one job is worth under an objective. Every objective here is a sum over jobs, so that a move needs
-// only the values of the jobs that it moves.
+// What a placement of one job is worth under an objective. Every objective here is a sum over jobs, so that a
+// move needs only the values of the jobs that it moves.
 #pragma once
 
 #include <cstdint>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "goodput/model.h"
@@ -11,17 +12,21 @@
 
 namespace adaptdl {
 
-// Speedup over one replica, computed when first asked for: an allocator looks at a small part of all placements.
+// Speedup over one replica, computed when first asked for: an allocator looks at a small part of all
+// placements.
 class LazySpeedup {
  public:
   explicit LazySpeedup(const SnapshotJob& job);
 
-  // 0 for no replicas. A job that has not reported, or that is not elastic, has as much as it has replicas. Where one replica
-  // cannot reach the initial batch size, the fewest that can count as their number, and fewer as nothing.
+  // 0 for no replicas. A job that has not reported, or that is not elastic, has as much as it has replicas.
+  // Where one replica cannot reach the initial batch size, the fewest that can count as their number, and
+  // fewer as nothing.
   double operator()(bool several_nodes, int replicas);
 
   // Useful samples a second on one replica; absent where nothing is known.
-  [[nodiscard]] std::optional<double> base_goodput() const { return model_ ? std::optional(base_) : std::nullopt; }
+  [[nodiscard]] std::optional<double> base_goodput() const {
+    return model_ ? std::optional(base_) : std::nullopt;
+  }
 
  private:
   double Goodput(bool several_nodes, int replicas) const;
@@ -53,11 +58,18 @@ class Values {
 
  private:
   struct Job {
+    explicit Job(LazySpeedup of) : speedup(std::move(of)) {}
+
     LazySpeedup speedup;
-    double scale = 1;        // Of the speedup.
-    double move_factor = 1;  // Of the speedup where the job is moved.
-    double restart = 0, work = -1, horizon = 1, age = 0, restarts = 0;
-    double weight = 1;       // Of the utility.
+    double scale = 1;  // Of the speedup, before anything else.
+    // A job that is moved keeps this part of its speedup; for our own objective that follows from the seconds
+    // that a restart takes, and from how long the new place will serve: `horizon`, or what the job still
+    // needs if that is less.
+    double move_factor = 1;
+    double restart = 0, horizon = 1;
+    double work = -1;  // Seconds on one replica; negative where not known.
+    double weight = 1;
+    bool linear = false;  // Worth in proportion to its speed.
     double kept = 0, idle = 0;
     std::vector<double> moved[2];  // Memo; NaN where not yet known.
   };
