@@ -30,7 +30,8 @@ struct Options {
   std::vector<std::string> policies = {"genetic"};
   std::string objective = "completion";
   ReplayOptions replay;
-  bool no_declared_epochs = false, no_family_priors = false, no_event_rounds = false;
+  bool no_declared_epochs = false, no_family_priors = false, no_family_batch_sizes = false;
+  bool no_event_rounds = false;
   bool no_remaining_work = false, no_attained_service = false, no_restart_cost = false;
   double effort = 1;
   bool json = false;
@@ -124,11 +125,12 @@ Result<SimResult> RunOne(const Replays& replays, std::size_t index, const Option
                          const ReplayProgress& progress) {
   const NamedWorkload& workload = replays.workloads[index / replays.policies.size()];
   const ChosenPolicy& policy = replays.policies[index % replays.policies.size()];
-  const bool published = policy.objective.value_or(Objective::kCompletion) != Objective::kCompletion;
+  const bool own = policy.objective == Objective::kCompletion;
   ReplayOptions replay = options.replay;
-  replay.declared_epochs = !options.no_declared_epochs && !published;
-  replay.family_priors = !options.no_family_priors && !published;
-  replay.event_rounds = !options.no_event_rounds && !published;
+  replay.declared_epochs = !options.no_declared_epochs && own;
+  replay.family_priors = !options.no_family_priors && own;
+  replay.family_batch_sizes = !options.no_family_batch_sizes;
+  replay.event_rounds = !options.no_event_rounds && own;
   const PolicyOptions policy_options = {.objective = policy.objective.value_or(Objective::kCompletion),
                                         .min_nodes = replay.min_nodes,
                                         .max_nodes = replay.max_nodes,
@@ -136,7 +138,8 @@ Result<SimResult> RunOne(const Replays& replays, std::size_t index, const Option
                                         .use_remaining = !options.no_remaining_work,
                                         .use_attained = !options.no_attained_service,
                                         .use_restart_cost = !options.no_restart_cost,
-                                        .remaining_time = {}};
+                                        .remaining_time = {},
+                                        .share_networks = false};
   Result<SimResult> result =
       Replay(replays.applications, workload.jobs, policy.name, policy_options, replay, progress);
   if (!result) return Fail(result.error().code, InputName(workload.name) + ": " + result.error().message);
@@ -309,9 +312,10 @@ void AddSimCommand(CLI::App& app, Run& run) {
       "genetic,\n"
       "tiresias, optimus, fifo and static; genetic takes an objective: completion (our own), or as "
       "published\n"
-      "release or paper. With these two everything of our own is off: declared epochs, family priors and "
-      "event\n"
-      "rounds. The same seed gives the same results, whatever the number of threads.\n"
+      "release or paper. With these two, and with the other policies, everything of our own is off: "
+      "declared\n"
+      "epochs, family priors and event rounds. The same seed gives the same results, whatever the number of "
+      "threads.\n"
       "  adaptdl sim --workload day.csv --policy genetic,genetic/paper,tiresias --report day.html");
   CLI::Option* workloads =
       command->add_option("--workload", options->workloads, "Files, or - for standard input")
@@ -332,6 +336,8 @@ void AddSimCommand(CLI::App& app, Run& run) {
                     "Jobs do not tell how long they are");
   command->add_flag("--no-family-priors", options->no_family_priors,
                     "Jobs of one application share no profiles");
+  command->add_flag("--no-family-batch-sizes", options->no_family_batch_sizes,
+                    "Shared profiles size a new job, but do not choose its first batch size");
   command->add_flag("--no-event-rounds", options->no_event_rounds, "Rounds at the interval only");
   command->add_flag("--no-remaining-work", options->no_remaining_work,
                     "Do not weigh jobs by what they declare");
