@@ -33,7 +33,7 @@ struct Options {
   bool no_declared_epochs = false, no_family_priors = false, no_family_batch_sizes = false;
   bool no_event_rounds = false;
   bool no_remaining_work = false, no_attained_service = false, no_restart_cost = false;
-  double effort = 1;
+  double effort = 0.1;  // Of thousands of rounds; more makes no difference to completion times.
   bool json = false;
   std::string report;
   std::size_t threads = std::max(std::thread::hardware_concurrency(), 1U);

@@ -293,7 +293,7 @@ class Fidelity : public testing::TestWithParam<Published> {
     const auto workload = ParseWorkload(text.str());
     EXPECT_TRUE(workload);
     const ReplayOptions options{.declared_epochs = own, .family_priors = own, .event_rounds = own};
-    return MustReplay(applications, *workload, policy, options, {.objective = objective, .effort = 0.3})
+    return MustReplay(applications, *workload, policy, options, {.objective = objective, .effort = 0.1})
         .average_jct;
   }
 };

@@ -67,6 +67,7 @@ std::int64_t DesiredNodes(const Snapshot& snapshot, const PolicyOptions& options
     (at_middle >= kGoodUtility ? low : high) = middle;
     (at_middle >= kGoodUtility ? at_low : at_high) = at_middle;
   }
+  if (at_high >= kGoodUtility) return high;  // Jobs that scale without loss make equal use of any size.
   return std::abs(at_low - kGoodUtility) <= std::abs(at_high - kGoodUtility) ? low : high;
 }
 

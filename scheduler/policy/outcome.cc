@@ -23,7 +23,10 @@ class Explainer {
 
   std::string Reason(std::size_t j) {
     const ProblemJob& job = problem_.jobs()[j];
-    if (job.pinned) return "keeps its " + Count(Replicas(job.base), "replica") + ": not preemptible";
+    if (job.pinned) {  // Also on nodes that are gone.
+      const auto replicas = problem_.snapshot().base_allocations.at(*job.name).size();
+      return "keeps its " + Count(static_cast<std::int64_t>(replicas), "replica") + ": not preemptible";
+    }
     const Slots& slots = state_.slots(j);
     if (job.max == 0) return WhyNever(j);
     if (slots.empty()) return (job.had ? "stops: " : "waits: ") + WhyNot(j);
@@ -91,7 +94,8 @@ class Explainer {
     }
     if (job.job->max_replicas && *job.job->max_replicas < job.min)
       return "waits: its most replicas are " + std::to_string(*job.job->max_replicas);
-    return "waits: needs at least " + Count(job.min, "replica") + ", more than the cluster can hold";
+    const std::int64_t least = std::max<std::int64_t>(job.job->min_replicas, 1);
+    return "waits: needs at least " + Count(least, "replica") + ", more than the cluster can hold";
   }
 
   std::string WhyNot(std::size_t j) {

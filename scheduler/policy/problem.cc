@@ -62,6 +62,7 @@ Problem::Problem(const Snapshot& snapshot, int extra, int use) : snapshot_(snaps
     chosen.resize(std::max(static_cast<std::size_t>(use), static_cast<std::size_t>(kept)));
     std::sort(chosen.begin(), chosen.end(), [](const auto& a, const auto& b) { return *a.first < *b.first; });
   }
+  const auto real = static_cast<int>(chosen.size());
   static const std::string kVirtual;
   for (int i = 0; i < extra && snapshot.node_template; ++i)
     chosen.emplace_back(&kVirtual, &*snapshot.node_template);
@@ -77,7 +78,7 @@ Problem::Problem(const Snapshot& snapshot, int extra, int use) : snapshot_(snaps
   std::map<std::string_view, int> index;
   totals_.assign(static_cast<std::size_t>(types_), 0);
   for (const auto& [name, node] : chosen) {
-    if (!name->empty()) index.emplace(*name, nodes());
+    if (nodes() < real) index.emplace(*name, nodes());
     node_names_.push_back(name);
     row(node->resources, capacity_);
   }
@@ -112,11 +113,12 @@ Problem::Problem(const Snapshot& snapshot, int extra, int use) : snapshot_(snaps
     out.pinned = !job.preemptible && out.had;
     if (!out.pinned) continue;
     for (const Slot& slot : out.base) {
-      Take(&capacity_[Index(slot.node)], need, types_, slot.count);
+      Take(capacity_.data() + Index(slot.node), need, types_, slot.count);
       if (out.base.size() > 1 || !out.whole) taken_[static_cast<std::size_t>(slot.node)] = 1;
     }
   }
 
+  least_need_.assign(static_cast<std::size_t>(types_), std::numeric_limits<std::int64_t>::max());
   for (std::size_t j = 0; j < jobs_.size(); ++j) {
     ProblemJob& out = jobs_[j];
     std::int64_t room = 0;  // In the whole cluster, were it empty but for pinned jobs.
@@ -129,6 +131,9 @@ Problem::Problem(const Snapshot& snapshot, int extra, int use) : snapshot_(snaps
     const std::int64_t most = std::min({out.job->max_replicas.value_or(kMostReplicas), room, kMostReplicas});
     out.min = static_cast<int>(std::min(least, kMostReplicas + 1));
     out.max = most >= least ? static_cast<int>(most) : 0;
+    if (out.pinned || out.max == 0) continue;
+    for (std::size_t t = 0; t < least_need_.size(); ++t)
+      least_need_[t] = std::min(least_need_[t], need(j)[t]);
   }
 }
 

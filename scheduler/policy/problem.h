@@ -61,10 +61,12 @@ class Problem {
   }
 
   // What is left for jobs that can be moved, and what a replica takes: `types()` amounts each.
-  [[nodiscard]] const std::int64_t* capacity(int node) const { return &capacity_[Index(node)]; }
+  [[nodiscard]] const std::int64_t* capacity(int node) const { return capacity_.data() + Index(node); }
   [[nodiscard]] const std::int64_t* need(std::size_t job) const {
-    return &need_[Index(static_cast<int>(job))];
+    return need_.data() + Index(static_cast<int>(job));
   }
+  // The least that a replica of any job that can be moved takes.
+  [[nodiscard]] std::int64_t least_need(std::size_t type) const { return least_need_[type]; }
   // A pinned job that spans nodes is on it.
   [[nodiscard]] bool taken(int node) const { return taken_[static_cast<std::size_t>(node)] != 0; }
   // Everything that the nodes have, pinned jobs or not.
@@ -83,7 +85,7 @@ class Problem {
   int types_ = 0;
   bool share_networks_ = false;
   std::vector<const std::string*> node_names_;
-  std::vector<std::int64_t> capacity_, need_;
+  std::vector<std::int64_t> capacity_, need_, least_need_;
   std::vector<double> node_totals_, totals_;
   std::vector<char> taken_;
   std::vector<ProblemJob> jobs_;

@@ -8,6 +8,8 @@
 namespace adaptdl {
 namespace {
 
+constexpr double kRounding = 1e-12;
+
 double Uniform(Rng& rng) { return static_cast<double>(rng() >> 11) * 0x1p-53; }
 std::size_t Below(Rng& rng, std::size_t bound) {
   return static_cast<std::size_t>(Uniform(rng) * static_cast<double>(bound));
@@ -57,22 +59,23 @@ class Builder {
     return state;
   }
 
-  // Tears down what is on a few nodes and builds it anew at a slightly different price. True where it got
-  // better; otherwise the state is as it was.
-  bool Mutate(State& state) {
+  // Tears down what is on a few nodes and builds it anew at a slightly different price. Where that is
+  // worse the state stays as it was.
+  void Mutate(State& state) {
     touched_.clear();
     const double before = state.value();
     const std::size_t nodes = static_cast<std::size_t>(problem_.nodes());
     const int areas = 1 + static_cast<int>(Below(rng_, 3));
-    for (int i = 0; i < areas; ++i) {
-      if (Below(rng_, 4) == 0) {
-        Touch(state, movable_[Below(rng_, movable_.size())]);
-      } else {
-        const auto node = static_cast<int>(Below(rng_, nodes));
-        for (const int job : std::vector<int>(state.jobs_on(node)))
-          Touch(state, static_cast<std::size_t>(job));
+    for (int i = 0; i < areas && touched_.size() <= 12; ++i) {
+      int node = static_cast<int>(Below(rng_, nodes));
+      if (Below(rng_, 2) == 0) {  // Where someone is far from what it wants.
+        const std::size_t j = MostRegretful(state);
+        const Slots& slots = state.slots(j);
+        node = slots.empty() ? -1 : slots[Below(rng_, slots.size())].node;
+        Touch(state, j);
       }
-      if (touched_.size() > 12) break;
+      if (node < 0) continue;
+      for (const int job : std::vector<int>(state.jobs_on(node))) Touch(state, static_cast<std::size_t>(job));
     }
     for (int i = 0; i < 2; ++i) {  // Someone who waits may do more with it.
       const std::size_t j = movable_[Below(rng_, movable_.size())];
@@ -87,9 +90,17 @@ class Builder {
     for (const std::size_t i : order_) Insert(state, touched_[i].job, price);
     // What is left over makes one of them larger.
     for (const std::size_t i : order_) Improve(state, touched_[i].job);
-    if (state.value() > before - temperature_ * std::log(1 / (1e-9 + Uniform(rng_)))) return true;
-    Undo(state);
-    return false;
+    // A different state of the same value may lead further.
+    if (state.value() < before - kRounding * std::max(1.0, std::abs(before))) Undo(state);
+  }
+
+  // Mutates until nothing better can exist, or so many times.
+  void Evolve(State& state, int steps) {
+    for (int i = 0; i < steps && !Optimal(state); ++i) Mutate(state);
+  }
+
+  [[nodiscard]] bool Optimal(const State& state) const {
+    return state.value() >= bound_ - 1e-9 * std::abs(bound_);
   }
 
   // Part of the nodes as `a` has them, the rest as `b`, as far as both go together; then what fits.
@@ -139,7 +150,7 @@ class Builder {
       if (score > best.score) {
         best = {k, several, false, score};
         since = 0;
-      } else if (++since > 8 + k / 2) {
+      } else if (values_.Speedup(j, several, k) > 0 && ++since > 8 + k / 2) {
         break;  // More replicas have not paid for long.
       }
     }
@@ -149,12 +160,50 @@ class Builder {
   Choice Wanted(std::size_t j, double price) {
     const ProblemJob& job = problem_.jobs()[j];
     Choice best = Best(j, price, job.node_fit, job.max, values_.Idle(j));
+    if (problem_.nodes() > 1 &&
+        job.node_fit > 1) {  // The network between nodes may be reported as the faster.
+      const Choice apart = Best(j, price, 1, job.node_fit, values_.Idle(j));
+      if (apart.score > best.score) best = apart;
+    }
     if (job.had && job.whole) {
       const int replicas = Replicas(job.base);
       const double score = values_.Kept(j) - price * job.share * replicas;
       if (score > best.score) best = {replicas, job.base.size() > 1, true, score};
     }
     return best;
+  }
+
+  // Of a few jobs, the one with most to gain at the price.
+  std::size_t MostRegretful(const State& state) {
+    std::size_t worst = 0;
+    double most = -std::numeric_limits<double>::infinity();
+    for (int i = 0; i < 6; ++i) {
+      const std::size_t j = movable_[Below(rng_, movable_.size())];
+      const double now = state.value(j) - price_ * problem_.jobs()[j].share * Replicas(state.slots(j));
+      const double regret = wanted_[j] - now;
+      if (regret > most) worst = j;
+      most = std::max(most, regret);
+    }
+    return worst;
+  }
+
+  // How large the shares of all jobs that can be moved are at most, together: jobs that take most of the same
+  // resource have what is left of it.
+  [[nodiscard]] double DominantSharesLeft() const {
+    std::vector<char> dominant(static_cast<std::size_t>(problem_.types()), 0);
+    double left = 0;
+    for (const std::size_t j : movable_) {
+      int t = 0;
+      const auto share = [&] {
+        return problem_.total(t) > 0 ? static_cast<double>(problem_.need(j)[t]) / problem_.total(t) : 0;
+      };
+      while (t < problem_.types() && share() < problem_.jobs()[j].share) ++t;
+      if (t == problem_.types() || dominant[static_cast<std::size_t>(t)] != 0) continue;
+      dominant[static_cast<std::size_t>(t)] = 1;
+      for (int n = 0; n < problem_.nodes(); ++n)
+        left += static_cast<double>(std::max<std::int64_t>(problem_.capacity(n)[t], 0)) / problem_.total(t);
+    }
+    return left;
   }
 
   // The price at which jobs want as much as there is. As a Lagrange multiplier of the one constraint that
@@ -167,6 +216,7 @@ class Builder {
       if (job.pinned) share_left -= job.share * Replicas(job.base);
     }
     share_left = std::max(share_left, 0.0);
+    const double bound_left = DominantSharesLeft();
     {
       const State empty(problem_, values_);
       fixed = empty.value();
@@ -174,7 +224,7 @@ class Builder {
     }
     const auto demand = [&](double price, double* bound) {
       double share = 0;
-      *bound = fixed + price * share_left;
+      *bound = fixed + price * bound_left;
       for (const std::size_t j : movable_) {
         const Choice choice = Wanted(j, price);
         share += choice.replicas * problem_.jobs()[j].share;
@@ -198,6 +248,8 @@ class Builder {
       bound_ = std::min(bound_, bound);
     }
     price_ = high;
+    wanted_.resize(problem_.jobs().size(), 0);
+    for (const std::size_t j : movable_) wanted_[j] = Wanted(j, price_).score;
   }
 
   // Gives a waiting job what is best for it at that price.
@@ -205,7 +257,7 @@ class Builder {
     const ProblemJob& job = problem_.jobs()[j];
     int one = 0;
     int all = 0;
-    for (int n = 0; n < problem_.nodes(); ++n) {
+    for (const int n : state.open_nodes()) {
       const int fit = state.Fit(j, n);
       fits_[static_cast<std::size_t>(n)] = fit;
       one = std::max(one, fit);
@@ -233,9 +285,10 @@ class Builder {
   int TightestNode(const State& state, int replicas, bool unspanned) {
     int best = -1;
     int fit = std::numeric_limits<int>::max();
-    const int nodes = problem_.nodes();
-    int n = static_cast<int>(Below(rng_, static_cast<std::size_t>(nodes)));
-    for (int i = 0; i < nodes; ++i, n = n + 1 == nodes ? 0 : n + 1) {
+    const std::vector<int>& open = state.open_nodes();
+    std::size_t at = Below(rng_, open.size());
+    for (std::size_t i = 0; i < open.size(); ++i, at = at + 1 == open.size() ? 0 : at + 1) {
+      const int n = open[at];
       const int here = fits_[static_cast<std::size_t>(n)];
       if (here < replicas || here >= fit || (unspanned && state.Spanned(n))) continue;
       best = n;
@@ -249,7 +302,7 @@ class Builder {
   bool Spread(const State& state, int replicas) {
     slots_.clear();
     candidates_.clear();
-    for (int n = 0; n < problem_.nodes(); ++n) {
+    for (const int n : state.open_nodes()) {
       if (fits_[static_cast<std::size_t>(n)] > 0 && !state.Spanned(n)) candidates_.push_back(n);
     }
     std::sort(candidates_.begin(), candidates_.end(), [&](int a, int b) {
@@ -312,6 +365,7 @@ class Builder {
   Values& values_;
   Rng& rng_;
   std::vector<std::size_t> movable_;
+  std::vector<double> wanted_;  // Score of what each job would choose at the price.
   std::vector<int> fits_, candidates_;
   std::vector<std::size_t> order_;
   std::vector<Touched> touched_;
@@ -335,17 +389,21 @@ SearchResult Search(const Problem& problem, Values& values, double effort, Rng& 
   population.push_back(std::move(kept));
   population.push_back(builder.Afresh(nullptr));
   population.push_back(builder.Afresh(nullptr));
-  const auto steps =
-      static_cast<int>(std::min(effort * (50 + 6 * static_cast<double>(builder.movable().size())), 1e9));
+  const auto jobs = static_cast<double>(builder.movable().size());
+  const auto steps = static_cast<int>(std::min(effort * (50 + 18 * jobs), 1e9));
   const auto by_value = [](const State& a, const State& b) { return a.value() < b.value(); };
   for (State& state : population) {
-    for (int i = 0; i < steps; ++i) builder.Mutate(state);
+    builder.Evolve(state, steps);
   }
-  for (int generation = 0; generation < 3; ++generation) {
+  const auto done = [&] {
+    return std::any_of(population.begin(), population.end(),
+                       [&](const State& state) { return builder.Optimal(state); });
+  };
+  for (int generation = 0; generation < 3 && !done(); ++generation) {
     const std::size_t a = Below(rng, population.size());
     const std::size_t b = (a + 1 + Below(rng, population.size() - 1)) % population.size();
     State child = builder.Cross(population[a], population[b]);
-    for (int i = 0; i < steps; ++i) builder.Mutate(child);
+    builder.Evolve(child, steps);
     auto worst = std::min_element(population.begin(), population.end(), by_value);
     if (child.value() > worst->value()) *worst = std::move(child);
   }

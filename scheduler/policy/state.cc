@@ -15,6 +15,8 @@ State::State(const Problem& problem, Values& values) : problem_(&problem), value
     spanning_.push_back(problem.taken(n) ? 1 : 0);
   }
   on_.resize(nodes);
+  open_index_.assign(nodes, -1);
+  for (int n = 0; n < problem.nodes(); ++n) UpdateOpen(n);
   slots_.resize(problem.jobs().size());
   for (std::size_t j = 0; j < slots_.size(); ++j) {
     const bool pinned = problem.jobs()[j].pinned;
@@ -28,7 +30,7 @@ int State::Fit(std::size_t job, int node) const {
   std::int64_t fit = problem_->jobs()[job].max;
   const auto types = static_cast<std::size_t>(problem_->types());
   const std::int64_t* need = problem_->need(job);
-  const std::int64_t* room = &room_[static_cast<std::size_t>(node) * types];
+  const std::int64_t* room = room_.data() + static_cast<std::size_t>(node) * types;
   for (std::size_t t = 0; t < types; ++t) {
     if (need[t] == 1) {
       fit = std::min(fit, room[t]);
@@ -52,10 +54,29 @@ void State::Take(std::size_t job, const Slots& slots, int sign) {
   const auto types = static_cast<std::size_t>(problem_->types());
   const std::int64_t* need = problem_->need(job);
   for (const Slot& slot : slots) {
-    std::int64_t* room = &room_[static_cast<std::size_t>(slot.node) * types];
+    std::int64_t* room = room_.data() + static_cast<std::size_t>(slot.node) * types;
     for (std::size_t t = 0; t < types; ++t) room[t] -= sign * need[t] * slot.count;
     if (slots.size() > 1) spanning_[static_cast<std::size_t>(slot.node)] += sign;
+    UpdateOpen(slot.node);
   }
+}
+
+void State::UpdateOpen(int node) {
+  const auto types = static_cast<std::size_t>(problem_->types());
+  const std::int64_t* room = room_.data() + static_cast<std::size_t>(node) * types;
+  bool open = true;
+  for (std::size_t t = 0; t < types; ++t) open = open && room[t] >= problem_->least_need(t);
+  int& index = open_index_[static_cast<std::size_t>(node)];
+  if (open == (index >= 0)) return;
+  if (open) {
+    index = static_cast<int>(open_.size());
+    open_.push_back(node);
+    return;
+  }
+  open_[static_cast<std::size_t>(index)] = open_.back();
+  open_index_[static_cast<std::size_t>(open_.back())] = index;
+  open_.pop_back();
+  index = -1;
 }
 
 void State::Place(std::size_t job, const Slots& slots) {

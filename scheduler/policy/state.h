@@ -24,6 +24,8 @@ class State {
 
   // How many more replicas of the job the node has room for, up to its most.
   [[nodiscard]] int Fit(std::size_t job, int node) const;
+  // The nodes where a replica of some job may fit, in any order: in a full cluster these are few.
+  [[nodiscard]] const std::vector<int>& open_nodes() const { return open_; }
   // Whether another job that spans nodes is on it.
   [[nodiscard]] bool Spanned(int node) const {
     return spanning_[static_cast<std::size_t>(node)] > 0 && !problem_->share_networks();
@@ -36,11 +38,13 @@ class State {
 
  private:
   void Take(std::size_t job, const Slots& slots, int sign);
+  void UpdateOpen(int node);
 
   const Problem* problem_;
   Values* values_;
   std::vector<std::int64_t> room_;
   std::vector<int> spanning_;
+  std::vector<int> open_, open_index_;  // Where in open_ a node is; -1 where it is not.
   std::vector<std::vector<int>> on_;
   std::vector<Slots> slots_;
   std::vector<double> job_values_;

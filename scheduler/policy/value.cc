@@ -9,6 +9,8 @@ namespace {
 
 constexpr double kUsualRestart = 30;  // Seconds, until a job's own are known.
 constexpr double kPaperFloor = 1e-3;
+constexpr double kPaperLeastFactor = 1e-4;  // Of a restart: a job that came just now may use what is idle.
+constexpr double kMostSpeedup = 1e6;  // Beyond it, or below its inverse, parameters are no measurements.
 constexpr int kPaperNodes = 16;
 
 // Our own objective; docs/benchmarks.md has what they are chosen by.
@@ -18,7 +20,17 @@ constexpr double kUnknownHorizon = 150;  // ...and where it is not.
 constexpr double kElasticity = 0.7;      // The typical speedup of k replicas is k to this power.
 constexpr double kServiceWeight = -0.3;  // Power of the service had so far,
 constexpr double kServiceFloor = 600;    // replica-seconds, which nobody is below.
-constexpr double kStarvedFloor = 0.05;   // Of the speed on a fair share.
+constexpr double kOverdue =
+    1.5;  // Times what it takes on a fair share: from there on a job weighs more and more.
+constexpr double kLeastLength = 60;     // Seconds that are added, lest a short job seem late at once.
+constexpr double kStarvedFloor = 0.05;  // Of the speed on a fair share.
+
+// When the job would be done, if it had its fair share from now on, relative to having had it all the time.
+double Lateness(const SnapshotJob& job, double seconds_left) {
+  const double left = std::max(*job.total_progress - job.progress.value_or(0), 1e-6 * *job.total_progress);
+  const double total = left > 0 ? seconds_left * (*job.total_progress / left) : 0;
+  return std::min((job.age.value_or(0) + seconds_left) / (total + kLeastLength), 1e3);
+}
 
 }  // namespace
 
@@ -45,7 +57,7 @@ LazySpeedup::LazySpeedup(const SnapshotJob& job) : limits_(job.batch) {
 
 double LazySpeedup::Goodput(bool several_nodes, int replicas) const {
   const auto best = model_->Best({several_nodes ? 2 : 1, replicas}, limits_);
-  return best ? best->goodput : 0;
+  return best && std::isfinite(best->goodput) ? best->goodput : 0;
 }
 
 double LazySpeedup::operator()(bool several_nodes, int replicas) {
@@ -53,7 +65,10 @@ double LazySpeedup::operator()(bool several_nodes, int replicas) {
   std::vector<double>& memo = memo_[several_nodes ? 1 : 0];
   const auto k = static_cast<std::size_t>(replicas);
   if (memo.size() <= k) memo.resize(std::max(k + 1, 2 * memo.size()), -1);
-  if (memo[k] < 0) memo[k] = replicas == 0 ? 0 : Goodput(several_nodes, replicas) / base_;
+  if (memo[k] < 0) {
+    const double goodput = replicas == 0 ? 0 : Goodput(several_nodes, replicas);
+    memo[k] = goodput > 0 ? std::clamp(goodput / base_, 1 / kMostSpeedup, kMostSpeedup) : 0;
+  }
   return memo[k];
 }
 
@@ -120,9 +135,8 @@ void Values::SetPaper(const Problem& problem) {
     jobs_[j].scale = given.share * nodes / fair;
     const SnapshotJob& job = *given.job;
     if (job.age) {
-      jobs_[j].move_factor =
-          std::max(*job.age - kUsualRestart * static_cast<double>(job.restarts.value_or(0)), 0.0) /
-          (*job.age + kUsualRestart);
+      const double run = *job.age - kUsualRestart * static_cast<double>(job.restarts.value_or(0));
+      jobs_[j].move_factor = std::max(run / (*job.age + kUsualRestart), kPaperLeastFactor);
     }
   }
 }
@@ -167,9 +181,12 @@ void Values::SetCompletion(const Problem& problem, const PolicyOptions& options)
   constexpr double kPower = 1 / (1 - kElasticity);
   double known_weights = 0;
   for (std::size_t i = 0; i < by_length.size(); ++i) {
+    const auto& [negative_length, j] = by_length[i];
     const auto rank = static_cast<double>(i + 1);
-    const double weight = std::pow(std::pow(rank, kPower) - std::pow(rank - 1, kPower), 1 / kPower);
-    jobs_[by_length[i].second].weight = weight;
+    double weight = std::pow(std::pow(rank, kPower) - std::pow(rank - 1, kPower), 1 / kPower);
+    const double late = Lateness(*problem.jobs()[j].job, -negative_length) / kOverdue;
+    if (late > 1) weight *= late * late;
+    jobs_[j].weight = weight;
     known_weights += weight;
   }
   // Both kinds weigh 1 in the mean.
