@@ -16,6 +16,7 @@ namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
 constexpr double kReaction = 1;  // Seconds from an event to the round that it causes.
+constexpr int kHopeless = 100;   // Rounds in which nothing runs and nothing comes.
 constexpr std::int64_t kMostReplicasOfAJob = 64;
 constexpr const char* kGpu = "nvidia.com/gpu";
 
@@ -66,7 +67,8 @@ class Replayer {
     return iterations * (time.step + static_cast<double>(batch.accum_steps) * (time.step - time.sync));
   }
 
-  SimResult Run(const Policy& policy, const ReplayProgress& progress) {
+  Result<SimResult> Run(const Policy& policy, const ReplayProgress& progress) {
+    int idle_rounds = 0;
     double round = options_.interval;
     while (next_arrival_ < workload_.size() || !active_.empty()) {
       now_ = NextTime(round);
@@ -81,6 +83,11 @@ class Replayer {
       if ((came || went) && options_.event_rounds) round = std::min(round, now_ + kReaction);
       if (now_ >= round) {
         Round(policy);
+        idle_rounds = AllWait() ? idle_rounds + 1 : 0;
+        if (idle_rounds > kHopeless) {
+          return Invalid(Printable(active_.begin()->first) +
+                         ": never gets to run; the cluster is too small for it, or the policy is");
+        }
         round = std::floor(now_ / options_.interval + 1) * options_.interval;
       }
     }
@@ -95,6 +102,13 @@ class Replayer {
       next = std::min(next, std::max(workload_[next_arrival_].submitted, now_));
     for (const auto& [name, job] : active_) next = std::min(next, job.training.NextEvent());
     return next;
+  }
+
+  // Nothing runs, and nothing comes that could change that.
+  [[nodiscard]] bool AllWait() const {
+    return next_arrival_ == workload_.size() && requested_.empty() &&
+           std::all_of(active_.begin(), active_.end(),
+                       [](const auto& job) { return job.second.nodes.empty(); });
   }
 
   bool TakeLeave(const ReplayProgress& progress) {

@@ -108,6 +108,13 @@ TEST(Replay, UnknownApplicationIsAnError) {
   EXPECT_THAT(result.error().message, HasSubstr("there is no application chess\\x0a"));
 }
 
+TEST(Replay, AJobThatNeverRunsIsAnErrorNotAnEndlessReplay) {
+  const auto result =
+      Replay(SyntheticApplications(), {{"wide", 0, "resnet", 64, 4096}}, "tiresias", {}, {.nodes = 1}, {});
+  ASSERT_FALSE(result);
+  EXPECT_THAT(result.error().message, HasSubstr("wide: never gets to run"));
+}
+
 TEST(Replay, AutoscalingAddsNodesWithADelayAndGivesThemUp) {
   const ReplayOptions options{.nodes = 1, .min_nodes = 1, .max_nodes = 8, .node_delay = 100};
   const Workload workload = GenerateWorkload({.jobs = 40, .hours = 1});

@@ -23,6 +23,7 @@ constexpr double kServiceFloor = 600;    // replica-seconds, which nobody is bel
 constexpr double kOverdue =
     1.5;  // Times what it takes on a fair share: from there on a job weighs more and more.
 constexpr double kLeastLength = 60;     // Seconds that are added, lest a short job seem late at once.
+constexpr double kConcavity = 0.25;     // Of the utility where the length is not known: -speed^-this.
 constexpr double kStarvedFloor = 0.05;  // Of the speed on a fair share.
 
 // When the job would be done, if it had its fair share from now on, relative to having had it all the time.
@@ -205,7 +206,7 @@ double Values::Utility(const Job& job, double speedup) const {
       return -1 / (sigma + kPaperFloor);
     case Objective::kCompletion:
       // Both rise alike at the fair share, where sigma is 1.
-      return job.weight * (job.linear ? sigma : -1 / (sigma + kStarvedFloor));
+      return job.weight * (job.linear ? sigma : -std::pow(sigma + kStarvedFloor, -kConcavity) / kConcavity);
   }
   return 0;
 }
