@@ -177,7 +177,6 @@ void PrintWhatIf(const Planned& now, const Planned& changed, CommandIo& io) {
     table.rows.push_back(std::move(row));
   }
   Table summary{{{""},
-                 {"OBJECTIVE", Align::kRight},
                  {"RUNNING", Align::kRight},
                  {"WAITING", Align::kRight},
                  {"REPLICAS", Align::kRight},
@@ -188,7 +187,7 @@ void PrintWhatIf(const Planned& now, const Planned& changed, CommandIo& io) {
   for (const auto& [title, planned] : {std::pair("plan", &now), {"what if", &changed}}) {
     const Use use = UseOf(planned->snapshot, planned->plan);
     summary.rows.push_back(
-        {title, Short(planned->plan.objective, 4), std::to_string(use.running),
+        {title, std::to_string(use.running),
          TableCell(std::to_string(use.waiting), use.waiting > 0 ? Style::kRed : Style::kPlain),
          std::to_string(use.replicas), OfAll(use.gpus, use.all_gpus),
          OfAll(static_cast<std::int64_t>(use.nodes),

@@ -97,8 +97,8 @@ TEST(Plan, TableTellsBeforeAndAfter) {
 TEST(Plan, WhatIfShowsBothPlans) {
   const Outcome plan = Adaptdl({"plan", "-", "--add-nodes", "2", "--remove-node", "node-1"}, kSnapshot);
   EXPECT_EQ(plan.code, 0) << plan.err;
-  EXPECT_THAT(plan.out, AllOf(HasSubstr("NOW"), HasSubstr("PLAN"), HasSubstr("WHAT IF"),
-                              HasSubstr("OBJECTIVE"), HasSubstr("of 8"), HasSubstr("of 12")));
+  EXPECT_THAT(plan.out, AllOf(HasSubstr("NOW"), HasSubstr("PLAN"), HasSubstr("WHAT IF"), HasSubstr("WAITING"),
+                              HasSubstr("of 8"), HasSubstr("of 12")));
 }
 
 TEST(Plan, WhatIfWithJsonIsTheChangedPlan) {

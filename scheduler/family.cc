@@ -9,6 +9,11 @@
 namespace adaptdl {
 
 void FamilyProfile::Add(const Observation& observation) {
+  const bool sizes = observation.num_nodes >= 1 && observation.num_replicas >= observation.num_nodes &&
+                     observation.atomic_bsz >= 1;
+  const auto time = [](double seconds) { return std::isfinite(seconds) && seconds > 0; };
+  // One that makes no sense would spoil the fit of all.
+  if (!sizes || !time(observation.accum_step_time) || !time(observation.optim_step_time)) return;
   const int octave = static_cast<int>(std::floor(2 * std::log2(static_cast<double>(observation.atomic_bsz))));
   observations_.emplace(std::tuple(observation.num_nodes, observation.num_replicas, octave), observation);
   max_profiled_ = std::max(max_profiled_, observation.num_replicas);

@@ -71,5 +71,16 @@ TEST(FamilyTest, LengthIsTheMeanOfThoseThatEnded) {
   EXPECT_EQ(family.TotalProgress(), 200);
 }
 
+TEST(FamilyTest, AnObservationThatMakesNoSenseIsLeftOut) {
+  FamilyProfile family;
+  family.Add(Observation{1, 1, 0, 0.1, 0.1});
+  family.Add(Observation{2, 1, 32, 0.1, 0.1});
+  family.Add(Observation{1, 1, 32, 0.0, 0.1});
+  EXPECT_EQ(family.max_profiled_replicas(), 0);
+  EXPECT_FALSE(family.perf_params());
+  family.Add(Observation{1, 1, 32, 0.1, 0.1});
+  EXPECT_TRUE(family.perf_params());
+}
+
 }  // namespace
 }  // namespace adaptdl

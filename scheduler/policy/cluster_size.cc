@@ -59,6 +59,7 @@ std::int64_t DesiredNodes(const Snapshot& snapshot, const PolicyOptions& options
   // More nodes never make better use of each, so halving finds the place.
   std::int64_t low = std::max<std::int64_t>(least, 1);
   std::int64_t high = std::max(std::min(most, options.max_nodes), low);
+  if (low == high) return low;
   double at_low = UtilityAt(snapshot, options, low, rng);
   double at_high = UtilityAt(snapshot, options, high, rng);
   while (high - low > 1) {
