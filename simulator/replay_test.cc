@@ -278,7 +278,8 @@ TEST(HonestReplay, TheFutureOfTheTracesChangesNothingBeforeIt) {
 // --- Fidelity, on the measurements of the paper.
 
 std::optional<std::string> OsdiDirectory() {
-  const char* given = std::getenv("ADAPTDL_OSDI21_DIR");
+  const char* given =
+      std::getenv("ADAPTDL_OSDI21_DIR");  // NOLINT(concurrency-mt-unsafe): nobody sets it here
   std::string path = given != nullptr ? given : ADAPTDL_SOURCE_DIR "/../shared/data/osdi21";
   if (!std::filesystem::exists(path + "/traces")) return std::nullopt;
   return path;
@@ -287,6 +288,8 @@ std::optional<std::string> OsdiDirectory() {
 struct Published {
   const char* workload;
   double pollux, tiresias, optimus;  // Average completion time in seconds.
+
+  friend void PrintTo(const Published& published, std::ostream* out) { *out << published.workload; }
 };
 
 class Fidelity : public testing::TestWithParam<Published> {

@@ -2,7 +2,6 @@
 // docs/benchmarks.md keeps them.
 //
 //   allocation_quality [DIRECTORY of instances]
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -47,10 +46,13 @@ void InChild(const std::function<void()>& work) {
   waitpid(child, &status, 0);
 }
 
-long PeakMegabytes() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  return usage.ru_maxrss / 1024;
+// What the process has held at most.
+double PeakMegabytes() {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);) {
+    if (line.rfind("VmHWM:", 0) == 0) return std::stod(line.substr(6)) / 1024;
+  }
+  return 0;
 }
 
 void Quality(const std::filesystem::path& directory) {
@@ -130,7 +132,7 @@ void Speed(const Snapshot& like) {
           used += nodes.size();
           running += nodes.empty() ? 0 : 1;
         }
-        std::printf("| %d x %d x %d | %s | %.4f | %ld | %.1f %% | %zu |\n", size.jobs, size.nodes, size.gpus,
+        std::printf("| %d x %d x %d | %s | %.4f | %.0f | %.1f %% | %zu |\n", size.jobs, size.nodes, size.gpus,
                     std::string(ToString(objective)).c_str(), cpu, PeakMegabytes(),
                     100.0 * static_cast<double>(used) / (size.nodes * size.gpus), running);
       });
