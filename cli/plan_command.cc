@@ -28,7 +28,7 @@ struct Options {
   std::string policy = "genetic";
   std::string objective = "completion";
   std::uint64_t seed = 0;
-  PolicyOptions search;
+  PolicyOptions search = {.effort = 3};  // Somebody looks at this one plan; a round comes every minute.
   std::int64_t add_nodes = 0;
   std::vector<std::string> remove_nodes;
   std::vector<std::string> add_jobs;
