@@ -108,7 +108,9 @@ class Explainer {
       if (!state_.Spanned(n)) all = std::min(all + fit, job.max);
     }
     if (std::max(gap, all) >= job.min) return "others make more of what is free";
-    if (gap == 0) return "the cluster is full, others make more of it";
+    if (gap == 0)
+      return values_.by_length(j) ? "the cluster is full, shorter jobs go first"
+                                  : "the cluster is full, others make more of it";
     const bool one_node = problem_.nodes() > 1 && job.min <= job.node_fit;
     return "needs " + Count(job.min, "replica") + (one_node ? " on one node" : "") + ", largest gap is " +
            std::to_string(gap);

@@ -35,7 +35,7 @@ double Lateness(const SnapshotJob& job, double seconds_left) {
 
 }  // namespace
 
-LazySpeedup::LazySpeedup(const SnapshotJob& job) : limits_(job.batch) {
+LazySpeedup::LazySpeedup(const SnapshotJob& job, Bounds bounds) : limits_(job.batch), bounds_(bounds) {
   if (!job.preemptible || !job.perf_params) return;
   auto model =
       GoodputModel::Create(*job.perf_params, job.grad_params.value_or(GradParams{0, 1}), job.init_batch_size);
@@ -57,8 +57,44 @@ LazySpeedup::LazySpeedup(const SnapshotJob& job) : limits_(job.batch) {
 }
 
 double LazySpeedup::Goodput(bool several_nodes, int replicas) const {
-  const auto best = model_->Best({several_nodes ? 2 : 1, replicas}, limits_);
-  return best && std::isfinite(best->goodput) ? best->goodput : 0;
+  const Placement at{several_nodes ? 2 : 1, replicas};
+  const auto best = model_->Best(at, limits_);
+  if (!best || !std::isfinite(best->goodput)) return 0;
+  // Strictly inside of its bounds the best was not clamped, and clamping only adds candidates.
+  const bool at_bound = best->atomic_bsz == limits_.min_local_bsz.value_or(1) ||
+                        best->atomic_bsz == limits_.max_local_bsz.value_or(
+                                                limits_.max_batch_size.value_or(model_->init_batch_size()));
+  return bounds_ == Bounds::kDrop && at_bound ? GoodputWithinBounds(at) : best->goodput;
+}
+
+// As GoodputModel::Best chooses, but for candidates that are out of bounds.
+double LazySpeedup::GoodputWithinBounds(Placement at) const {
+  constexpr int kCandidates = 50;
+  constexpr double kTiny = 1e-8;
+  const auto replicas = static_cast<double>(at.replicas);
+  const auto init = static_cast<double>(model_->init_batch_size());
+  const auto most = static_cast<double>(limits_.max_batch_size.value_or(model_->init_batch_size()));
+  const auto low = static_cast<double>(limits_.min_local_bsz.value_or(1));
+  const double high = limits_.max_local_bsz ? static_cast<double>(*limits_.max_local_bsz) : most;
+  const double first = std::max(init, low * replicas);
+  double best = 0;
+  for (int i = 0; i < kCandidates; ++i) {
+    const double local = first * std::pow(most / first, i / (kCandidates - 1.0)) / replicas;
+    double steps = 0;
+    double atomic = std::ceil(local - kTiny);
+    if (limits_.gradient_accumulation) {
+      steps = std::max(std::ceil(local / high - kTiny) - 1, 0.0);
+      if (at.replicas == 1 && local > init + kTiny) steps = std::max(steps, 1.0);
+      atomic = std::ceil(local / (steps + 1) - kTiny);
+    } else if (at.replicas == 1) {
+      atomic = init;
+    }
+    if (atomic < low || atomic > high || steps > static_cast<double>(kMaxSize)) continue;
+    const auto goodput =
+        model_->Evaluate(at, static_cast<std::int64_t>(atomic), static_cast<std::int64_t>(steps));
+    if (goodput && std::isfinite(*goodput)) best = std::max(best, *goodput);
+  }
+  return best;
 }
 
 double LazySpeedup::operator()(bool several_nodes, int replicas) {
@@ -76,7 +112,9 @@ double LazySpeedup::operator()(bool several_nodes, int replicas) {
 Values::Values(const Problem& problem, const PolicyOptions& options)
     : objective_(options.objective), most_nodes_(std::numeric_limits<int>::max()) {
   jobs_.reserve(problem.jobs().size());
-  for (const ProblemJob& job : problem.jobs()) jobs_.emplace_back(LazySpeedup(*job.job));
+  const auto bounds =
+      objective_ == Objective::kPaper ? LazySpeedup::Bounds::kDrop : LazySpeedup::Bounds::kClamp;
+  for (const ProblemJob& job : problem.jobs()) jobs_.emplace_back(LazySpeedup(*job.job, bounds));
   switch (objective_) {
     case Objective::kRelease:
       SetRelease(problem);

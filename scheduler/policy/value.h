@@ -16,7 +16,10 @@ namespace adaptdl {
 // placements.
 class LazySpeedup {
  public:
-  explicit LazySpeedup(const SnapshotJob& job);
+  // What becomes of a batch size that splits into local ones outside of their bounds.
+  enum class Bounds { kClamp, kDrop };
+
+  explicit LazySpeedup(const SnapshotJob& job, Bounds bounds = Bounds::kClamp);
 
   // 0 for no replicas. A job that has not reported, or that is not elastic, has as much as it has replicas.
   // Where one replica cannot reach the initial batch size, the fewest that can count as their number, and
@@ -29,10 +32,12 @@ class LazySpeedup {
   }
 
  private:
-  double Goodput(bool several_nodes, int replicas) const;
+  [[nodiscard]] double Goodput(bool several_nodes, int replicas) const;
+  [[nodiscard]] double GoodputWithinBounds(Placement at) const;
 
   std::optional<GoodputModel> model_;
   BatchLimits limits_;
+  Bounds bounds_;
   double base_ = 1;
   std::vector<double> memo_[2];  // Of one node, of several; negative where not yet known.
 };
@@ -48,6 +53,9 @@ class Values {
   [[nodiscard]] double Idle(std::size_t job) const { return jobs_[job].idle; }
   // Most nodes that one job may span.
   [[nodiscard]] int most_nodes() const { return most_nodes_; }
+
+  // Whether the job's place among the others follows from what it still needs.
+  [[nodiscard]] bool by_length(std::size_t job) const { return jobs_[job].linear; }
 
   double Speedup(std::size_t job, bool several_nodes, int replicas) {
     return jobs_[job].speedup(several_nodes, replicas);

@@ -69,6 +69,25 @@ TEST(LazySpeedupTest, IsFiniteWhateverTheParameters) {
   }
 }
 
+// Two steps of at least 64 samples make 128: of total batch sizes between 100 and 127 one replica has none
+// within its bounds.
+TEST(LazySpeedupTest, DropsOrClampsWhatIsOutOfBounds) {
+  SnapshotJob job;
+  job.perf_params =
+      PerfParams{0.001, 1, 0, 0, 0, 0, 1};  // Time grows with the batch: the fewest samples are best.
+  job.grad_params = GradParams{1, 0.001};
+  job.init_batch_size = 100;
+  job.batch = {
+      .max_batch_size = 110, .min_local_bsz = 64, .max_local_bsz = 90, .gradient_accumulation = true};
+  LazySpeedup clamp(job);
+  LazySpeedup drop(job, LazySpeedup::Bounds::kDrop);
+  EXPECT_GT(*clamp.base_goodput(), 0);
+  // One replica: every candidate is split into two of 50 to 55, so only two replicas have candidates, of 64
+  // each.
+  EXPECT_EQ(drop(false, 1), 0);
+  EXPECT_DOUBLE_EQ(drop(false, 2), 2);
+}
+
 TEST(ValueTest, ReleaseIsTheSumOfSpeedupsWeightedByShares) {
   Snapshot snapshot = Cluster({4, 4});
   AddJob(snapshot, "a", 8, {"node-0", "node-0"});
