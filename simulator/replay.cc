@@ -29,6 +29,13 @@ struct Active {
   std::size_t observed = 0, gradients = 0;  // What its family has learned of it.
 };
 
+// Of this thread alone: others replay beside it.
+double ThreadCpuSeconds() {
+  timespec now{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
 std::vector<int> ToPlacement(const std::vector<std::string>& nodes) {
   std::vector<int> placement;
   for (std::size_t i = 0; i < nodes.size(); ++i) {
@@ -224,9 +231,9 @@ class Replayer {
   void Round(const Policy& policy) {
     CompleteNodes();
     const Snapshot snapshot = TakeSnapshot();
-    const std::clock_t before = std::clock();
+    const double before = ThreadCpuSeconds();
     Proposal proposal = policy.Propose(snapshot, rng_);
-    result_.policy_cpu_seconds += static_cast<double>(std::clock() - before) / CLOCKS_PER_SEC;
+    result_.policy_cpu_seconds += ThreadCpuSeconds() - before;
     ++result_.rounds;
     for (auto& [name, job] : active_) {
       std::vector<std::string>& nodes = proposal.allocation[name];
@@ -246,10 +253,8 @@ class Replayer {
     job.training.Reallocate(placement, prior);
     job.nodes = std::move(nodes);
     SimulatedJob& record = result_.jobs[job.index];
+    if (record.spans.back().start > now_) record.spans.pop_back();  // It never came back from its restart.
     record.spans.back().end = now_;
-    if (record.spans.size() > 1 && record.spans.back().start > now_)
-      record.spans.pop_back();  // Never came back.
-    if (!record.spans.empty()) record.spans.back().end = std::min(record.spans.back().end, now_);
     if (placement.empty()) {
       record.spans.push_back({now_, now_, {}, false});
       return;

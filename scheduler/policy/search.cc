@@ -36,13 +36,13 @@ class Builder {
       const ProblemJob& job = problem_.jobs()[j];
       if (job.had && job.whole && state.Fits(j, job.base)) state.Place(j, job.base);
     }
-    Fill(state, movable_);
+    Fill(state);
     return state;
   }
 
   // From nothing, jobs that want most first: what is left for the small ones is easier to fill.
-  State Afresh(const State* keep) {
-    State state = keep ? *keep : State(problem_, values_);
+  State Afresh() {
+    State state(problem_, values_);
     std::vector<std::pair<double, std::size_t>> order;
     for (const std::size_t j : movable_) {
       if (Wanted(j, price_).keep && state.Fits(j, problem_.jobs()[j].base))
@@ -55,7 +55,7 @@ class Builder {
     }
     std::sort(order.begin(), order.end());
     for (const auto& [size, j] : order) Insert(state, j, price_);
-    Fill(state, movable_);
+    Fill(state);
     return state;
   }
 
@@ -119,7 +119,7 @@ class Builder {
     for (const std::size_t j : movable_) {
       if (child.slots(j).empty()) Insert(child, j, price_);
     }
-    Fill(child, movable_);
+    Fill(child);
     return child;
   }
 
@@ -137,10 +137,10 @@ class Builder {
 
   // The number of replicas that is worth most at a price, if a node had room for `one` and all of them for
   // `all`.
-  Choice Best(std::size_t j, double price, int one, int all, double idle) {
+  Choice Best(std::size_t j, double price, int one, int all) {
     const ProblemJob& job = problem_.jobs()[j];
     const double cost = price * job.share;
-    Choice best{.score = idle};
+    Choice best{.score = values_.Idle(j)};
     const int most = std::min(job.max, std::max(one, all));
     int since = 0;
     for (int k = job.min; k <= most; ++k) {
@@ -159,10 +159,10 @@ class Builder {
 
   Choice Wanted(std::size_t j, double price) {
     const ProblemJob& job = problem_.jobs()[j];
-    Choice best = Best(j, price, job.node_fit, job.max, values_.Idle(j));
+    Choice best = Best(j, price, job.node_fit, job.max);
     if (problem_.nodes() > 1 &&
         job.node_fit > 1) {  // The network between nodes may be reported as the faster.
-      const Choice apart = Best(j, price, 1, job.node_fit, values_.Idle(j));
+      const Choice apart = Best(j, price, 1, job.node_fit);
       if (apart.score > best.score) best = apart;
     }
     if (job.had && job.whole) {
@@ -263,7 +263,7 @@ class Builder {
       one = std::max(one, fit);
       if (fit > 0 && !state.Spanned(n)) all = std::min(all + fit, job.max);
     }
-    Choice best = Best(j, price, one, all, values_.Idle(j));
+    Choice best = Best(j, price, one, all);
     if (job.had && job.whole) {
       const double score = values_.Kept(j) - price * job.share * Replicas(job.base);
       if (score >= best.score && state.Fits(j, job.base)) best = {Replicas(job.base), false, true, score};
@@ -341,9 +341,9 @@ class Builder {
     }
   }
 
-  void Fill(State& state, const std::vector<std::size_t>& jobs) {
+  void Fill(State& state) {
     for (const bool waiting : {true, false}) {
-      for (const std::size_t j : jobs) {
+      for (const std::size_t j : movable_) {
         if (state.slots(j).empty() == waiting) Improve(state, j);
       }
     }
@@ -371,11 +371,6 @@ class Builder {
   std::vector<Touched> touched_;
   Slots slots_;
   double price_ = 0;
-
- public:
-  double temperature_ = 1e-9;
-
- private:
   double bound_ = 0;
 };
 
@@ -387,8 +382,8 @@ SearchResult Search(const Problem& problem, Values& values, double effort, Rng& 
   if (builder.movable().empty() || problem.nodes() == 0) return {std::move(kept), builder.bound()};
   std::vector<State> population;
   population.push_back(std::move(kept));
-  population.push_back(builder.Afresh(nullptr));
-  population.push_back(builder.Afresh(nullptr));
+  population.push_back(builder.Afresh());
+  population.push_back(builder.Afresh());
   const auto jobs = static_cast<double>(builder.movable().size());
   const auto steps = static_cast<int>(std::min(effort * (50 + 18 * jobs), 1e9));
   const auto by_value = [](const State& a, const State& b) { return a.value() < b.value(); };

@@ -183,8 +183,8 @@ void Values::SetPaper(const Problem& problem) {
 // Jobs whose remaining work is known are worth their speed times a weight by their rank, as in heSRPT (Berg
 // et al., 2020), which is optimal for the mean completion time of jobs that scale alike: the i-th largest of
 // them weighs (i^c - (i-1)^c)^(1/c), with c = 1 / (1 - elasticity). Those that did not tell count as longer
-// the more they have had, and none of them is starved: their utility falls steeply towards standing still. In
-// both, speed is relative to that on a fair share.
+// the more they have had, and their utility is concave. A job of known length that is late gains weight until
+// it runs. In both, speed is relative to that on a fair share.
 void Values::SetCompletion(const Problem& problem, const PolicyOptions& options) {
   const auto count = static_cast<double>(problem.jobs().size());
   std::vector<std::pair<double, std::size_t>>
