@@ -30,23 +30,18 @@ void Decode(const Reader& in, TemplateContainers* out) {
 
 }  // namespace
 
-PodTemplate::PodTemplate() : PodTemplate(json::object()) {}
-PodTemplate::PodTemplate(json value) : value_(std::make_shared<const json>(std::move(value))) {}
+PodTemplate::PodTemplate(json value) : document_(std::move(value)) {}
 
 Result<Metadata> PodTemplate::ReadMetadata() const {
-  return FromJson<TemplateMetadata>(*value_, kPath).map([](auto&& known) {
+  return FromJson<TemplateMetadata>(value(), kPath).map([](auto&& known) {
     return std::move(known.metadata);
   });
 }
 
 Result<std::vector<Container>> PodTemplate::ReadContainers() const {
-  return FromJson<TemplateContainers>(*value_, kPath).map([](auto&& known) {
+  return FromJson<TemplateContainers>(value(), kPath).map([](auto&& known) {
     return std::move(known.containers);
   });
-}
-
-bool operator==(const PodTemplate& a, const PodTemplate& b) {
-  return a.value_ == b.value_ || *a.value_ == *b.value_;
 }
 
 void Decode(const Reader& in, PodTemplate* out) {

@@ -1,10 +1,10 @@
 // The pod template of a job: the user's, kept as it was given.
 #pragma once
 
-#include <memory>
 #include <vector>
 
 #include "api/container.h"
+#include "api/document.h"
 #include "api/metadata.h"
 #include "nlohmann/json_fwd.hpp"
 #include "runtime/result.h"
@@ -17,19 +17,19 @@ class Reader;
 // we know a few.
 class PodTemplate {
  public:
-  PodTemplate();  // An empty object.
+  PodTemplate() = default;  // An empty object.
   explicit PodTemplate(nlohmann::json value);
 
-  const nlohmann::json& value() const { return *value_; }
+  const nlohmann::json& value() const { return document_.value(); }
 
   // Errors name their place from the job on: "spec.template.spec.containers[0]...".
   Result<Metadata> ReadMetadata() const;
   Result<std::vector<Container>> ReadContainers() const;
 
-  friend bool operator==(const PodTemplate& a, const PodTemplate& b);
+  friend bool operator==(const PodTemplate&, const PodTemplate&) = default;
 
  private:
-  std::shared_ptr<const nlohmann::json> value_;
+  Document document_;
 };
 
 void Decode(const Reader& in, PodTemplate* out);

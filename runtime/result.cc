@@ -12,6 +12,8 @@ std::string_view ToString(ErrorCode code) {
       return "Invalid";
     case ErrorCode::kNotFound:
       return "NotFound";
+    case ErrorCode::kAlreadyExists:
+      return "AlreadyExists";
     case ErrorCode::kConflict:
       return "Conflict";
     case ErrorCode::kGone:

@@ -13,14 +13,15 @@ namespace adaptdl {
 // The closed set of ways in which something can fail. What a caller may do differs between them; a finer
 // distinction belongs into the message.
 enum class ErrorCode {
-  kInvalid,      // The input is wrong, and will be wrong again: the message names the field.
-  kNotFound,     // The thing asked for is not there.
-  kConflict,     // It changed meanwhile: read again, decide again.
-  kGone,         // The position in a stream is no longer served: start over from a list.
-  kForbidden,    // Not allowed for this caller.
-  kUnavailable,  // The other side cannot be reached or does not answer now.
-  kTimeout,      // It did not answer in time; it may have happened all the same.
-  kInternal,     // A promise inside this program was broken.
+  kInvalid,        // The input is wrong, and will be wrong again: the message names the field.
+  kNotFound,       // The thing asked for is not there.
+  kAlreadyExists,  // There is one of that name.
+  kConflict,       // It changed meanwhile: read again, decide again.
+  kGone,           // The position in a stream is no longer served: start over from a list.
+  kForbidden,      // Not allowed for this caller.
+  kUnavailable,    // The other side cannot be reached or does not answer now.
+  kTimeout,        // It did not answer in time; it may have happened all the same.
+  kInternal,       // A promise inside this program was broken.
 };
 
 std::string_view ToString(ErrorCode code);

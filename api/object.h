@@ -1,0 +1,66 @@
+// Any object that the control plane deals with, whatever its kind.
+#pragma once
+
+#include <compare>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "api/job.h"
+#include "api/lease.h"
+#include "api/metadata.h"
+#include "api/node.h"
+#include "api/pod.h"
+#include "nlohmann/json_fwd.hpp"
+#include "runtime/result.h"
+
+namespace adaptdl {
+
+enum class Kind { kJob, kPod, kNode, kLease };
+
+inline constexpr Kind kAllKinds[] = {Kind::kJob, Kind::kPod, Kind::kNode, Kind::kLease};
+
+std::string_view ToString(Kind kind);  // "AdaptDLJob", "Pod", ...
+bool IsNamespaced(Kind kind);
+
+// What names an object among those of its kind. The namespace is empty where the kind has none.
+struct Key {
+  std::string name_space;
+  std::string name;
+
+  friend auto operator<=>(const Key&, const Key&) = default;
+};
+
+std::string ToString(const Key& key);  // "namespace/name", or just "name".
+Key KeyOf(const Metadata& metadata);
+
+// An object that is there but does not read as one of its kind: a schema let more pass than the codec does,
+// or somebody wrote rubbish. It is passed on so that it can be reported; as far as decisions go it does not
+// exist.
+struct Unreadable {
+  Kind kind = Kind::kJob;
+  Metadata metadata;
+  Error error;
+
+  friend bool operator==(const Unreadable&, const Unreadable&) = default;
+};
+
+using Object = std::variant<Job, Pod, Node, Lease, Unreadable>;
+
+Kind KindOf(const Object& object);
+const Metadata& MetadataOf(const Object& object);
+
+template <typename T>
+inline constexpr Kind kKindOf = Kind::kJob;
+template <>
+inline constexpr Kind kKindOf<Pod> = Kind::kPod;
+template <>
+inline constexpr Kind kKindOf<Node> = Kind::kNode;
+template <>
+inline constexpr Kind kKindOf<Lease> = Kind::kLease;
+
+// Unreadable where only the codec of its kind refuses it; an error where not even its metadata can be read.
+Result<Object> DecodeObject(Kind kind, const nlohmann::json& value);
+
+}  // namespace adaptdl
