@@ -11,11 +11,12 @@ function(adaptdl_library name)
   endif()
 endfunction()
 
-# adaptdl_test(NAME SOURCES... DEPS libraries...): one GoogleTest program, each of its tests known to ctest by name.
+# adaptdl_test(NAME SOURCES... DEPS libraries... [PROPERTIES of each test...]): one GoogleTest program, each of its tests known to ctest by name.
 # Properties get a fixed seed, so that a change lands or not for its own sake; run the program itself for fresh ones.
 function(adaptdl_test name)
-  cmake_parse_arguments(ARG "" "" "DEPS" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "DEPS;PROPERTIES" ${ARGN})
   add_executable(${name} ${ARG_UNPARSED_ARGUMENTS})
   target_link_libraries(${name} PRIVATE ${ARG_DEPS} GTest::gmock GTest::gtest_main)
-  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 600 ENVIRONMENT "RC_PARAMS=seed=2026 max_success=300")
+  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 600 ENVIRONMENT "RC_PARAMS=seed=2026 max_success=300"
+                       ${ARG_PROPERTIES})
 endfunction()

@@ -2,6 +2,7 @@
 // same.
 #include "api/job.h"
 #include "api/json.h"
+#include "api/lease.h"
 #include "api/node.h"
 #include "api/pod.h"
 #include "api/reader.h"
@@ -38,6 +39,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   RoundTrip<Job>(*document);
   RoundTrip<Pod>(*document);
   RoundTrip<Node>(*document);
+  RoundTrip<Lease>(*document);
   if (const Result<Job> job = FromJson<Job>(*document)) {
     const auto requests = job->spec.pod_template.ReadContainers().and_then(PodRequests);
     for (const auto& [resource, amount] : requests.value_or(Resources()))
