@@ -10,11 +10,11 @@
 //   kNotFound       no such object (or its kind or namespace is not there)
 //   kAlreadyExists  (create) an object of that name is there
 //   kConflict       a precondition does not hold, or somebody else was faster: read again, decide again
-//   kGone           (list with a token, watch) that resource version is no longer kept: list again from the
-//   start kForbidden      neither these credentials nor, after a refusal, fresh ones may do this kUnavailable
-//   not done: the server could not be reached or did not take the call, also after retries kTimeout        no
-//   answer in time; a write may have happened all the same: read before writing again kInternal       an
-//   answer that makes no sense
+//   kGone           (list with a token, watch) that version is no longer kept: list again from the start
+//   kForbidden      neither these credentials nor, after a refusal, fresh ones may do this
+//   kUnavailable    not done: the server could not be reached or did not take it, also after retries
+//   kTimeout        no answer in time; a write may have happened all the same: read before writing again
+//   kInternal       an answer that makes no sense
 // What is retryable says so in Error::retryable. Retries that cannot do harm (of reads, and of writes that
 // the server certainly did not take) happen behind the port.
 #pragma once
@@ -72,12 +72,6 @@ class Watch {
 // end of a stream (kUnavailable, retryable): watch again from the last resource version seen.
 using WatchHandler = std::function<void(Result<WatchEvent>)>;
 
-// What must still be so for a write to happen; kConflict otherwise. Empty: not asked.
-struct Precondition {
-  std::string uid = {};
-  std::string resource_version = {};
-};
-
 struct Patch {
   // The main part of an object and its status change apart from each other: what a patch says about the other
   // part has no effect.
@@ -86,7 +80,15 @@ struct Patch {
   Ref ref;
   Part part = Part::kStatus;
   Document merge;  // RFC 7386: members replace those there are, null removes, lists are replaced whole.
-  Precondition precondition = {};
+  // What its resource version must still be; kConflict otherwise. Empty: whatever it is, also after the
+  // object was deleted and made anew.
+  std::string resource_version = {};
+};
+
+// What must still be so for a deletion to happen; kConflict otherwise. Empty: not asked.
+struct Precondition {
+  std::string uid = {};
+  std::string resource_version = {};
 };
 
 struct Deletion {

@@ -10,9 +10,11 @@ Time VirtualClock::Wall() const {
   return start_ + std::chrono::duration_cast<Time::duration>(now_.time_since_epoch());
 }
 
-void VirtualClock::Post(std::function<void()> task) {
+void VirtualClock::Post(std::function<void()> task) { Schedule(Duration::zero(), std::move(task)); }
+
+void VirtualClock::Schedule(Duration delay, std::function<void()> task) {
   auto owned = std::make_shared<std::function<void()>>(std::move(task));
-  Add(now_, {.task = owned, .owned = owned});
+  Add(now_ + std::max(delay, Duration::zero()), {.task = owned, .owned = owned});
 }
 
 Timer VirtualClock::After(Duration delay, std::function<void()> task) {

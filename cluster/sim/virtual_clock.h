@@ -22,6 +22,8 @@ class VirtualClock final : public Clock {
   Time Wall() const override;
   void Post(std::function<void()> task) override;
   Timer After(Duration delay, std::function<void()> task) override;
+  // As After, but nobody holds a timer: it runs for certain, if the clock does.
+  void Schedule(Duration delay, std::function<void()> task);
 
   // Runs the next task, whenever that is; false where none is left.
   bool RunNext();
@@ -35,7 +37,7 @@ class VirtualClock final : public Clock {
   using Task = std::shared_ptr<std::function<void()>>;
   struct Entry {
     std::weak_ptr<std::function<void()>> task;
-    Task owned;  // Of what was posted: nobody holds a timer of it.
+    Task owned;  // Where nobody holds a timer of it.
   };
 
   void Add(Instant at, Entry entry);

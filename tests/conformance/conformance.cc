@@ -49,16 +49,22 @@ Result<void> Conformance::Delete(const Deletion& deletion) {
 
 std::unique_ptr<Recording> Conformance::Record(const Query& query, const std::string& resource_version) {
   auto recording = std::make_unique<Recording>();
-  recording->watch =
-      cluster().WatchFrom(query, resource_version, [to = recording.get()](Result<WatchEvent> event) {
-        EXPECT_FALSE(to->end.has_value()) << "an event after the end";
-        if (!event) {
-          to->end = std::move(event.error());
-        } else if (event->type != WatchEvent::Type::kBookmark) {
-          to->events.push_back(*std::move(event));
-        }
-      });
+  recording->resource_version = resource_version;
+  GoOn(query, recording.get());
   return recording;
+}
+
+void Conformance::GoOn(const Query& query, Recording* to) {
+  to->watch = cluster().WatchFrom(query, to->resource_version, [this, query, to](Result<WatchEvent> event) {
+    EXPECT_FALSE(to->end.has_value()) << "an event after the end";
+    if (!event) {
+      if (event.error().code == ErrorCode::kUnavailable) return GoOn(query, to);
+      to->end = std::move(event.error());
+      return;
+    }
+    to->resource_version = event->resource_version;
+    if (event->type != WatchEvent::Type::kBookmark) to->events.push_back(*std::move(event));
+  });
 }
 
 bool Conformance::RunUntilGone(const Ref& ref) {
@@ -88,23 +94,23 @@ std::string Conformance::PodJson(const std::string& name, const std::string& ann
                                  const std::string& selector) const {
   return R"({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": ")" + name + R"(", "namespace": ")" +
          name_space_ + R"(", "annotations": {)" + annotations +
-         R"(}}, "spec": {"restartPolicy": "Never", "nodeSelector": {)" + selector +
-         R"(}, "containers": [{"name": "main", "image": "test/tools:1"}]}})";
+         R"(}}, "spec": {"restartPolicy": "Never", "automountServiceAccountToken": false, "nodeSelector": {)" +
+         selector + R"(}, "containers": [{"name": "main", "image": "test/tools:1"}]}})";
 }
 
 Patch Conformance::StatusPatch(const std::string& name, const std::string& json,
-                               Precondition precondition) const {
+                               std::string resource_version) const {
   return {.ref = JobRef(name),
           .part = Patch::Part::kStatus,
           .merge = Document::Parse(R"({"status": )" + json + "}").value(),
-          .precondition = std::move(precondition)};
+          .resource_version = std::move(resource_version)};
 }
 
-Patch Conformance::MainPatch(const Ref& ref, const std::string& json, Precondition precondition) const {
+Patch Conformance::MainPatch(const Ref& ref, const std::string& json, std::string resource_version) const {
   return {.ref = ref,
           .part = Patch::Part::kMain,
           .merge = Document::Parse(json).value(),
-          .precondition = std::move(precondition)};
+          .resource_version = std::move(resource_version)};
 }
 
 void PodStory::SetUp() {

@@ -15,10 +15,12 @@
 
 namespace adaptdl {
 
-// A watch that keeps what came.
+// A watch that keeps what came. A busy server may end a stream at any time; then it goes on from where it
+// was.
 struct Recording {
   std::vector<WatchEvent> events;  // Without bookmarks.
-  std::optional<Error> end;
+  std::optional<Error> end;        // That nothing can go on from.
+  std::string resource_version;
   std::unique_ptr<Watch> watch;
 };
 
@@ -38,6 +40,7 @@ class Conformance : public testing::TestWithParam<MakeCluster> {
   Result<Object> Apply(const Patch& patch);
   Result<void> Delete(const Deletion& deletion);
   std::unique_ptr<Recording> Record(const Query& query, const std::string& resource_version);
+  void GoOn(const Query& query, Recording* recording);
   bool RunUntilGone(const Ref& ref);
 
   // Objects of this test's namespace.
@@ -50,8 +53,9 @@ class Conformance : public testing::TestWithParam<MakeCluster> {
   // With `annotations` as JSON members, `selector` as that of its node selector.
   std::string PodJson(const std::string& name, const std::string& annotations = "",
                       const std::string& selector = "") const;
-  Patch StatusPatch(const std::string& name, const std::string& json, Precondition precondition = {}) const;
-  Patch MainPatch(const Ref& ref, const std::string& json, Precondition precondition = {}) const;
+  Patch StatusPatch(const std::string& name, const std::string& json,
+                    std::string resource_version = {}) const;
+  Patch MainPatch(const Ref& ref, const std::string& json, std::string resource_version = {}) const;
 
  private:
   template <typename T>

@@ -94,15 +94,12 @@ class Player {
   }
 
   // One of the states that the object of that name was seen in; now and then none.
-  Precondition SomePrecondition(const std::string& name) {
+  Metadata SomeState(const std::string& name) {
     const std::vector<Metadata>& seen = known_[name];
-    const std::size_t what = Below(4);
+    const bool none = Below(2) == 0;
     const std::size_t back = Below(3);
-    if (seen.empty() || what == 0) return {};
-    const Metadata& metadata = seen[back < seen.size() ? seen.size() - 1 - back : 0];
-    if (what == 1) return {.uid = metadata.uid};
-    if (what == 2) return {.resource_version = metadata.resource_version};
-    return {metadata.uid, metadata.resource_version};
+    if (seen.empty() || none) return {};
+    return seen[back < seen.size() ? seen.size() - 1 - back : 0];
   }
 
   std::string SomeName() {
@@ -136,23 +133,25 @@ class Player {
     const Patch patch{.ref = {Kind::kJob, {name_space_, name}},
                       .part = status ? Patch::Part::kStatus : Patch::Part::kMain,
                       .merge = Document(merge),
-                      .precondition = SomePrecondition(name)};
-    TellResult(
-        std::string(status ? "status " : "main ") + name + " " + merge.dump() + Told(patch.precondition),
-        Await<Object>([&](auto done) { cluster().Apply(patch, std::move(done)); }));
-  }
-
-  static std::string Told(const Precondition& precondition) {
-    return std::string(precondition.uid.empty() ? "" : " if uid") +
-           (precondition.resource_version.empty() ? "" : " if version");
+                      .resource_version = SomeState(name).resource_version};
+    TellResult(std::string(status ? "status " : "main ") + name + " " + merge.dump() +
+                   (patch.resource_version.empty() ? "" : " if version"),
+               Await<Object>([&](auto done) { cluster().Apply(patch, std::move(done)); }));
   }
 
   void Delete() {
     const std::string name = SomeName();
-    const Deletion deletion{.ref = {Kind::kJob, {name_space_, name}}, .precondition = SomePrecondition(name)};
+    const Metadata state = SomeState(name);
+    const bool by_uid = Below(2) == 0;
+    const Deletion deletion{.ref = {Kind::kJob, {name_space_, name}},
+                            .precondition = {.uid = by_uid ? state.uid : "",
+                                             .resource_version = by_uid ? "" : state.resource_version}};
     const Result<void> result = Await<void>([&](auto done) { cluster().Delete(deletion, std::move(done)); });
-    story_ += "delete " + name + Told(deletion.precondition) + " -> " +
-              (result ? "ok" : std::string(ToString(result.error().code))) + "\n";
+    story_ += "delete " + name +
+              (state.uid.empty() ? ""
+               : by_uid          ? " if uid"
+                                 : " if version") +
+              " -> " + (result ? "ok" : std::string(ToString(result.error().code))) + "\n";
   }
 
   void List() {

@@ -129,12 +129,6 @@ TEST_P(Conformance, WatchFromForgottenVersionIsGone) {
   EXPECT_THAT(recording->events, IsEmpty());
 }
 
-TEST_P(Conformance, WatchFromNonsenseEnds) {
-  const auto recording = Record(Jobs(), "nonsense");
-  ASSERT_TRUE(RunUntil([&] { return recording->end.has_value(); }));
-  EXPECT_EQ(recording->end->code, ErrorCode::kInvalid);
-}
-
 TEST_P(Conformance, ManyChangesAtOnceComeInOrderAndWhole) {
   constexpr int kJobs = 40;
   constexpr int kRounds = 5;

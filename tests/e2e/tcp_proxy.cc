@@ -48,6 +48,7 @@ struct TcpProxy::Pipe {
   int server = -1;
   std::uint64_t epoch = 0;
   std::uint64_t to_client = 0;
+  bool frozen = false;
 
   ~Pipe() {
     Reset(client);
@@ -80,7 +81,7 @@ void TcpProxy::CutAfter(std::uint64_t bytes) {
   ++epoch_;
 }
 
-void TcpProxy::Stall(bool stall) { stall_ = stall; }
+void TcpProxy::Freeze() { freeze_ = true; }
 
 void TcpProxy::Accept() {
   auto pipe = std::make_unique<Pipe>();
@@ -113,12 +114,13 @@ bool TcpProxy::Pass(Pipe& pipe, bool to_client) {
 
 void TcpProxy::Run() {
   while (!stop_) {
-    const bool stalled = stall_;
+    if (freeze_.exchange(false)) {
+      for (const auto& pipe : pipes_) pipe->frozen = true;
+    }
     std::vector<pollfd> fds = {{.fd = listener_, .events = POLLIN, .revents = 0}};
     for (const auto& pipe : pipes_) {
-      const auto events = static_cast<short>(stalled ? 0 : POLLIN);
-      fds.push_back({.fd = stalled ? -1 : pipe->client, .events = events, .revents = 0});
-      fds.push_back({.fd = stalled ? -1 : pipe->server, .events = events, .revents = 0});
+      fds.push_back({.fd = pipe->frozen ? -1 : pipe->client, .events = POLLIN, .revents = 0});
+      fds.push_back({.fd = pipe->frozen ? -1 : pipe->server, .events = POLLIN, .revents = 0});
     }
     if (poll(fds.data(), fds.size(), 10) <= 0) continue;
     for (std::size_t i = pipes_.size(); i-- > 0;) {

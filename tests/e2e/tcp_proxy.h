@@ -23,8 +23,9 @@ class TcpProxy {
   // From now on every connection breaks (with a reset) after so many bytes towards the client; 0: none does.
   // Those that are open begin to count now.
   void CutAfter(std::uint64_t bytes);
-  // While set, nothing goes through, but every connection stays open: a half-open network.
-  void Stall(bool stall);
+  // The connections that are open now stay so, but nothing goes through them any more: a half-open network.
+  // New ones work.
+  void Freeze();
 
   std::uint64_t connections() const { return connections_; }
   std::uint64_t cuts() const { return cuts_; }
@@ -43,7 +44,7 @@ class TcpProxy {
   int listener_ = -1;
   std::atomic<std::uint64_t> cut_after_ = 0;
   std::atomic<std::uint64_t> epoch_ = 0;  // Of the counting.
-  std::atomic<bool> stall_ = false;
+  std::atomic<bool> freeze_ = false;
   std::atomic<bool> stop_ = false;
   std::atomic<std::uint64_t> connections_ = 0;
   std::atomic<std::uint64_t> cuts_ = 0;

@@ -1,0 +1,170 @@
+// Load for tests/bench/cluster_costs, on the cluster of $KUBECONFIG:
+//   cluster_load create N     N pods in the namespace bench
+//   cluster_load change N     N changes to them, one after the other in turn
+//   cluster_load follow N     lists and watches them until N events have come, then says what that cost
+//   cluster_load watches W N  W watches of them on one client, until each has seen N events
+#include <dirent.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cluster/kube/kube_cluster.h"
+#include "runtime/environment.h"
+#include "runtime/event_loop.h"
+#include "runtime/watch_cache.h"
+#include "tests/bench/pods.h"
+
+namespace adaptdl {
+namespace {
+
+constexpr const char* kNamespace = "bench";
+constexpr auto kLimit = std::chrono::minutes(10);
+
+// Sockets that this process has open.
+int Sockets() {
+  int sockets = 0;
+  DIR* folder = opendir("/proc/self/fd");
+  while (const dirent* entry = readdir(folder)) {  // NOLINT(concurrency-mt-unsafe): one thread reads
+    char target[64] = {};
+    const std::string path = std::string("/proc/self/fd/") + entry->d_name;
+    if (readlink(path.c_str(), target, sizeof(target) - 1) > 0)
+      sockets += std::string(target).starts_with("socket:");
+  }
+  closedir(folder);
+  return sockets;
+}
+
+void Report(const char* what) {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  const auto seconds = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
+  };
+  std::printf("%s: %.2f CPU-s, %ld MB peak, %d sockets\n", what,
+              seconds(usage.ru_utime) + seconds(usage.ru_stime), usage.ru_maxrss / 1024, Sockets());
+}
+
+class Load {
+ public:
+  Load() {
+    KubeOptions options{.requests_per_second = 5000, .burst = 5000};
+    options.call_deadline = std::chrono::minutes(5);
+    cluster_ = ConnectToKubernetes(FindConnection(ProcessEnvironment()).value(), options, loop_).value();
+  }
+
+  int Create(int count) {
+    return ForAll(count, [&](int i, Done<Object> done) {
+      cluster_->Create(Kind::kPod, Document::Parse(PodJson(kNamespace, i)).value(), std::move(done));
+    });
+  }
+
+  int Change(int count) {
+    const std::vector<Object> pods = List();
+    return ForAll(count, [&](int i, Done<Object> done) {
+      const Metadata& pod = MetadataOf(pods[static_cast<std::size_t>(i) % pods.size()]);
+      const std::string merge =
+          R"({"metadata": {"annotations": {"changed": ")" + std::to_string(i) + R"("}}})";
+      cluster_->Apply({.ref = {Kind::kPod, KeyOf(pod)},
+                       .part = Patch::Part::kMain,
+                       .merge = Document::Parse(merge).value()},
+                      std::move(done));
+    });
+  }
+
+  int Follow(std::uint64_t events) {
+    const Logger log("follow");
+    WatchCache<Pod> cache(loop_, *cluster_, {.name_space = kNamespace}, log);
+    cache.WhenReady([&] {
+      std::printf("listed %zu\n", cache.size());
+      std::fflush(stdout);
+    });
+    std::uint64_t seen = 0;
+    cache.Subscribe([&](const Key&, const Pod* before, const Pod*) { seen += before != nullptr ? 1 : 0; });
+    cache.Start();
+    if (!loop_.RunUntil([&] { return seen >= events; }, kLimit)) return 1;
+    Report("list and watch");
+    return 0;
+  }
+
+  int Watches(std::size_t count, std::size_t events) {
+    const std::string version = resource_version_after_list();
+    std::vector<std::unique_ptr<Watch>> watches;
+    std::vector<std::size_t> seen(count);
+    std::size_t complete = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+      watches.push_back(cluster_->WatchFrom({.kind = Kind::kPod, .name_space = kNamespace}, version,
+                                            [&, i](const Result<WatchEvent>& event) {
+                                              if (!event || event->type == WatchEvent::Type::kBookmark)
+                                                return;
+                                              if (++seen[i] == events) ++complete;
+                                            }));
+    }
+    std::printf("watching\n");
+    std::fflush(stdout);
+    if (!loop_.RunUntil([&] { return complete == count; }, kLimit)) return 1;
+    Report("watches");
+    return 0;
+  }
+
+ private:
+  int ForAll(int count, const std::function<void(int, Done<Object>)>& call) {
+    constexpr int kAtOnce = 64;
+    int next = 0;
+    int done = 0;
+    int failed = 0;
+    std::function<void()> start = [&] {
+      if (next == count) return;
+      call(next++, [&](const Result<Object>& result) {
+        ++done;
+        if (!result) {
+          ++failed;
+          std::fprintf(stderr, "%s\n", result.error().message.c_str());
+        }
+        start();
+      });
+    };
+    for (int i = 0; i < kAtOnce; ++i) start();
+    return loop_.RunUntil([&] { return done == count; }, kLimit) && failed == 0 ? 0 : 1;
+  }
+
+  std::vector<Object> List() {
+    std::optional<Result<Page>> page;
+    cluster_->List({.kind = Kind::kPod, .name_space = kNamespace}, 0, "",
+                   [&](Result<Page> got) { page = std::move(got); });
+    loop_.RunUntil([&] { return page.has_value(); }, kLimit);
+    version_ = page.value().value().resource_version;
+    return page->value().objects;
+  }
+  std::string resource_version_after_list() {
+    (void)List();
+    return version_;
+  }
+
+  EventLoop loop_;
+  std::unique_ptr<Cluster> cluster_;
+  std::string version_;
+};
+
+int Run(const std::vector<std::string>& args) {
+  if (args.size() < 2) return 2;
+  Load load;
+  const int count = std::atoi(args[1].c_str());
+  if (args[0] == "create") return load.Create(count);
+  if (args[0] == "change") return load.Change(count);
+  if (args[0] == "follow") return load.Follow(static_cast<std::uint64_t>(count));
+  if (args[0] == "watches" && args.size() == 3) {
+    return load.Watches(static_cast<std::size_t>(count),
+                        static_cast<std::size_t>(std::atoi(args[2].c_str())));
+  }
+  return 2;
+}
+
+}  // namespace
+}  // namespace adaptdl
+
+int main(int argc, char** argv) { return adaptdl::Run(std::vector<std::string>(argv + 1, argv + argc)); }

@@ -1,0 +1,23 @@
+// A day in the life of a controller: two replicas of it, jobs that come, change and go, and whatever faults
+// the seed draws.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace adaptdl {
+
+struct ScenarioResult {
+  std::vector<std::string> violations;  // Of what must always hold, or hold in the end; each with its time.
+  std::uint64_t lines = 0;              // Of the trace.
+  std::uint64_t digest = 0;             // Of its bytes.
+  std::uint64_t faults = 0;             // Lines that tell of one.
+};
+
+// `sink` gets each line of the trace.
+ScenarioResult RunScenario(std::uint64_t seed, const std::function<void(std::string_view)>& sink = {});
+
+}  // namespace adaptdl
