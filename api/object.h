@@ -29,6 +29,7 @@ struct Key {
   std::string name_space;
   std::string name;
 
+  // NOLINTNEXTLINE(modernize-use-nullptr): clang-tidy 14 misreads it.
   friend auto operator<=>(const Key&, const Key&) = default;
 };
 

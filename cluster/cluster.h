@@ -37,6 +37,7 @@ struct Ref {
   Kind kind = Kind::kJob;
   Key key;
 
+  // NOLINTNEXTLINE(modernize-use-nullptr): clang-tidy 14 misreads it.
   friend auto operator<=>(const Ref&, const Ref&) = default;
 };
 

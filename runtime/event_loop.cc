@@ -26,19 +26,18 @@ Timer EventLoop::After(Duration delay, std::function<void()> task) {
 }
 
 void EventLoop::Run() {
-  while (true) {
-    {
-      const std::lock_guard lock(mutex_);
-      if (stopped_) return;
-    }
-    Step(Instant::max());
-  }
+  while (!stopped()) Step(Instant::max());
+}
+
+bool EventLoop::stopped() const {
+  const std::lock_guard lock(mutex_);
+  return stopped_;
 }
 
 bool EventLoop::RunUntil(const std::function<bool()>& holds, Duration limit) {
   const Instant end = Now() + limit;
   while (!holds()) {
-    if (Now() >= end) return false;
+    if (Now() >= end || stopped()) return false;
     Step(end);
   }
   return true;
@@ -57,9 +56,11 @@ void EventLoop::Step(Instant until) {
   if (!timers_.empty() && timers_.begin()->first.first <= Now()) {
     const std::shared_ptr<Task> task = timers_.begin()->second.lock();
     timers_.erase(timers_.begin());
-    return (*task)();
+    (*task)();
+    until = Now();  // What is posted has its turn, too, but nobody waits for it.
+  } else if (!timers_.empty()) {
+    until = std::min(until, timers_.begin()->first.first);
   }
-  if (!timers_.empty()) until = std::min(until, timers_.begin()->first.first);
   Task task;
   {
     std::unique_lock lock(mutex_);

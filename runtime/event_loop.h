@@ -34,7 +34,9 @@ class EventLoop final : public Clock {
  private:
   using Task = std::function<void()>;
 
-  // Runs one task, or waits for one until `until`.
+  bool stopped() const;
+  // Runs a timer that is due and a task that was posted, where there are such; waits for either until
+  // `until`.
   void Step(Instant until);
 
   mutable std::mutex mutex_;

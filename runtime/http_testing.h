@@ -105,6 +105,9 @@ class TestClient {
     return std::exchange(input_, {});
   }
 
+  // The connection did not end in order, but was torn down with what was still on its way.
+  bool was_reset() const { return was_reset_; }
+
   void EndWriting() const { shutdown(fd_, SHUT_WR); }
   void Close() {
     tls_.reset();
@@ -115,6 +118,7 @@ class TestClient {
   bool ReadMore() {
     char bytes[16384];
     const auto count = tls_ ? SSL_read(tls_.get(), bytes, sizeof bytes) : recv(fd_, bytes, sizeof bytes, 0);
+    was_reset_ = count < 0;
     if (count <= 0) return false;
     input_.append(bytes, static_cast<std::size_t>(count));
     return true;
@@ -123,6 +127,7 @@ class TestClient {
   int fd_;
   std::unique_ptr<SSL, decltype(&SSL_free)> tls_{nullptr, SSL_free};
   std::string input_;
+  bool was_reset_ = false;
 };
 
 // A handler that keeps its requests until the test answers them.

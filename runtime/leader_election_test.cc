@@ -306,7 +306,7 @@ void NeverTwo(std::uint64_t seed, FaultPlan faults, bool deleted) {
   const Instant end = faults.end;
   Race race(static_cast<int>(2 + seed % 3), std::move(faults), seed);
   SimWorld& world = race.world;
-  Rng rng(seed);
+  SimRandom rng(seed);
   Instant next_trouble(seconds(30));
   Instant deletion = deleted ? Instant(rng.Between(minutes(1), minutes(4))) : Instant::max();
   while (world.clock().Now() < end) {

@@ -195,7 +195,7 @@ RC_GTEST_PROP(WatchCacheProperty, NeverGoesBackAndShowsAllInTheEnd, ()) {
     follower = made;
     return made;
   });
-  Rng rng(seed);
+  SimRandom rng(seed);
   SimApiServer& server = world.server();
   while (world.clock().Now() < world.faults().end) {
     const Ref ref{Kind::kLease, {"ns", "l" + std::to_string(rng.Below(8))}};

@@ -10,31 +10,36 @@ namespace {
 
 constexpr int kUnauthorized = 401;
 
-bool IsSuccess(const HttpAnswer& answer) {
-  return answer.end == HttpAnswer::End::kAnswered && answer.status / 100 == 2;
+bool IsSuccess(const TransferAnswer& answer) {
+  return answer.end == TransferAnswer::End::kAnswered && answer.status / 100 == 2;
 }
 
-Error ErrorOf(const HttpAnswer& answer, const ApiCall& call) {
+Error ErrorOf(const TransferAnswer& answer, const ApiCall& call) {
   const auto error = [&](ErrorCode code, bool retryable) {
     return Error{code, call.what + ": " + answer.message, retryable};
   };
   const bool write = call.request.method != "GET";
   switch (answer.end) {
-    case HttpAnswer::End::kAnswered:
-      return ErrorFromAnswer(answer.status, answer.body, call.what);
-    case HttpAnswer::End::kNotSent:
-    case HttpAnswer::End::kUntrusted:
+    case TransferAnswer::End::kAnswered: {
+      Error failure = ErrorFromAnswer(answer.status, answer.body, call.what);
+      // The server failed in the middle of it, as when its store did not answer: it may have been done.
+      const bool taken = answer.status >= 500 && answer.retry_after.count() == 0;
+      if (write && taken && failure.code == ErrorCode::kUnavailable) failure.code = ErrorCode::kTimeout;
+      return failure;
+    }
+    case TransferAnswer::End::kNotSent:
+    case TransferAnswer::End::kUntrusted:
       return error(ErrorCode::kUnavailable, true);
-    case HttpAnswer::End::kLost:
+    case TransferAnswer::End::kLost:
       return error(write ? ErrorCode::kTimeout : ErrorCode::kUnavailable, true);
-    case HttpAnswer::End::kTimeout:
+    case TransferAnswer::End::kTimeout:
       // A stream that goes on for too long has lost its server, but it was an answer.
       return error(call.request.on_data && answer.status != 0 ? ErrorCode::kUnavailable : ErrorCode::kTimeout,
                    true);
-    case HttpAnswer::End::kTooLarge:
+    case TransferAnswer::End::kTooLarge:
       return {ErrorCode::kInternal,
               call.what + ": the answer is larger than " + std::to_string(call.request.max_body) + " bytes"};
-    case HttpAnswer::End::kStopped:
+    case TransferAnswer::End::kStopped:
       return error(ErrorCode::kInternal, false);
   }
   return error(ErrorCode::kInternal, false);
@@ -98,13 +103,13 @@ void ApiClient::Send(std::uint64_t id, std::shared_ptr<const Identity> identity)
   Pending& pending = calls_.at(id);
   pending.timer.reset();
   pending.identity = identity;
-  HttpRequest request = pending.call.request;
+  TransferRequest request = pending.call.request;
   request.identity = std::move(identity);
   if (!request.on_data) {
     request.timeout = std::chrono::ceil<std::chrono::milliseconds>(pending.deadline - clock_.Now());
   }
   const auto done = [this, id, &clock = clock_, alive = std::weak_ptr(alive_),
-                     decode = pending.call.decode](HttpAnswer answer) {
+                     decode = pending.call.decode](TransferAnswer answer) {
     // On the I/O thread: reading a long list takes its time.
     auto value = IsSuccess(answer) ? decode(answer.body) : nullptr;
     if (IsSuccess(answer)) answer.body.clear();
@@ -115,7 +120,7 @@ void ApiClient::Send(std::uint64_t id, std::shared_ptr<const Identity> identity)
   pending.transfer = transport_->Start(std::move(request), done);
 }
 
-void ApiClient::Answered(std::uint64_t id, const HttpAnswer& answer, std::shared_ptr<void> value) {
+void ApiClient::Answered(std::uint64_t id, const TransferAnswer& answer, std::shared_ptr<void> value) {
   const auto found = calls_.find(id);
   if (found == calls_.end()) return;
   Pending& pending = found->second;
@@ -123,8 +128,8 @@ void ApiClient::Answered(std::uint64_t id, const HttpAnswer& answer, std::shared
   if (options_.on_request) options_.on_request(pending.call.verb, pending.call.kind, answer.status);
   if (IsSuccess(answer)) return Finish(id, std::move(value));
 
-  const bool refused = (answer.end == HttpAnswer::End::kAnswered && answer.status == kUnauthorized) ||
-                       answer.end == HttpAnswer::End::kUntrusted;
+  const bool refused = (answer.end == TransferAnswer::End::kAnswered && answer.status == kUnauthorized) ||
+                       answer.end == TransferAnswer::End::kUntrusted;
   if (refused && !pending.renewed) {
     pending.renewed = true;
     credentials_.Refuse(pending.identity);

@@ -21,7 +21,7 @@ struct ApiCall {
   Kind kind = Kind::kJob;
   std::string what;  // "get Pod ns/name", for messages.
   // Its timeout and identity are set here; a stream brings its own timeout.
-  HttpRequest request;
+  TransferRequest request;
   // Reads the body of a 2xx answer, on the I/O thread.
   std::function<std::shared_ptr<void>(std::string_view body)> decode;
 };
@@ -55,7 +55,7 @@ class ApiClient {
   void Schedule(std::uint64_t id, Duration delay);
   void Authenticate(std::uint64_t id);
   void Send(std::uint64_t id, std::shared_ptr<const Identity> identity);
-  void Answered(std::uint64_t id, const HttpAnswer& answer, std::shared_ptr<void> value);
+  void Answered(std::uint64_t id, const TransferAnswer& answer, std::shared_ptr<void> value);
   void Finish(std::uint64_t id, Result<std::shared_ptr<void>> result);
   void FailLater(std::uint64_t id, Error error);
 

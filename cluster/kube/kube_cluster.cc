@@ -145,8 +145,8 @@ class KubeCluster final : public Cluster {
   }
 
   template <typename T, typename Subject>
-  void Run(const char* verb, const Subject& subject, const Result<std::string>& target, HttpRequest request,
-           Read<T> read, Done<T> done) {
+  void Run(const char* verb, const Subject& subject, const Result<std::string>& target,
+           TransferRequest request, Read<T> read, Done<T> done) {
     std::string what = What(verb, subject);
     if (!target) return Refuse<T>(what, target.error(), std::move(done));
     request.target = *target;
@@ -215,7 +215,7 @@ std::unique_ptr<Watch> KubeCluster::WatchFrom(const Query& query, const std::str
     });
     return good;
   };
-  HttpRequest request{
+  TransferRequest request{
       .target = *target, .timeout = timeout + kWatchGrace, .max_body = max_answer_, .on_data = on_data};
   const auto decode = [decoder](std::string_view) { return std::make_shared<Error>(decoder->End()); };
   const std::uint64_t call = client_->Start(

@@ -14,19 +14,19 @@ bool MayTryAgain(const Attempt& attempt) {
   constexpr int kInternalServerError = 500;
   constexpr int kServiceUnavailable = 503;
   switch (attempt.end) {
-    case HttpAnswer::End::kNotSent:
+    case TransferAnswer::End::kNotSent:
       return true;
-    case HttpAnswer::End::kLost:
+    case TransferAnswer::End::kLost:
       return attempt.read && attempt.status == 0;
-    case HttpAnswer::End::kAnswered:
+    case TransferAnswer::End::kAnswered:
       // With either the server says that it did not begin.
       if (attempt.status == kTooManyRequests) return true;
       if (attempt.status == kServiceUnavailable && attempt.retry_after.count() > 0) return true;
       return attempt.read && attempt.status >= kInternalServerError;
-    case HttpAnswer::End::kUntrusted:
-    case HttpAnswer::End::kTimeout:
-    case HttpAnswer::End::kTooLarge:
-    case HttpAnswer::End::kStopped:
+    case TransferAnswer::End::kUntrusted:
+    case TransferAnswer::End::kTimeout:
+    case TransferAnswer::End::kTooLarge:
+    case TransferAnswer::End::kStopped:
       return false;
   }
   return false;

@@ -13,7 +13,7 @@ namespace adaptdl {
 struct Attempt {
   int number = 1;     // From 1.
   bool read = false;  // It changes nothing, so doing it twice does no harm.
-  HttpAnswer::End end = HttpAnswer::End::kAnswered;
+  TransferAnswer::End end = TransferAnswer::End::kAnswered;
   int status = 0;
   std::chrono::seconds retry_after{0};  // The server's wish; 0: none.
 };

@@ -6,7 +6,7 @@
 namespace adaptdl {
 namespace {
 
-using End = HttpAnswer::End;
+using End = TransferAnswer::End;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 

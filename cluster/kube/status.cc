@@ -20,7 +20,7 @@ const json* Member(const json& object, const char* key) {
   return found == object.end() ? nullptr : &*found;
 }
 
-ErrorCode CodeOf(int status, const std::string& reason, const json& body) {
+ErrorCode CodeOf(int status, const std::string& reason) {
   switch (status) {
     case 401:
     case 403:
@@ -62,7 +62,7 @@ Error ErrorFromStatus(const json& status, int code, std::string_view what) {
   std::string text = std::string(what) + ": " + (message.empty() ? "refused" : Printable(message, kShown)) +
                      " (" + std::to_string(code) +
                      (reason.empty() ? "" : " " + Printable(reason, kShownReason)) + ")";
-  const ErrorCode mapped = CodeOf(code, reason, status);
+  const ErrorCode mapped = CodeOf(code, reason);
   return {mapped, std::move(text), mapped == ErrorCode::kUnavailable || mapped == ErrorCode::kTimeout};
 }
 

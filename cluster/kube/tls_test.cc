@@ -13,7 +13,7 @@
 namespace adaptdl {
 namespace {
 
-using End = HttpAnswer::End;
+using End = TransferAnswer::End;
 
 struct Pem {
   std::string certificate;
@@ -173,10 +173,10 @@ TEST(ThreadsTls, Trust) {
     const auto transport = *Transport::Create({.server = "https://127.0.0.1:" + server.port(),
                                                .tls_server_name = one.tls_server_name,
                                                .insecure_skip_tls_verify = one.insecure});
-    std::promise<HttpAnswer> done;
+    std::promise<TransferAnswer> done;
     transport->Start({.method = "POST", .target = "/", .identity = std::make_shared<Identity>(one.identity)},
-                     [&](HttpAnswer answer) { done.set_value(std::move(answer)); });
-    const HttpAnswer answer = done.get_future().get();
+                     [&](TransferAnswer answer) { done.set_value(std::move(answer)); });
+    const TransferAnswer answer = done.get_future().get();
     EXPECT_EQ(answer.end, one.end) << one.name << ": " << answer.message;
     EXPECT_EQ(answer.body, one.body) << one.name;
   }

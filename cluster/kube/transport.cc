@@ -22,6 +22,9 @@ constexpr long kConnectTimeoutMs = 10'000;
 constexpr long kKeepAliveIdleSeconds = 15;
 constexpr long kKeepAliveIntervalSeconds = 5;
 constexpr int kUserTimeoutMs = 30'000;  // A peer that acknowledges nothing for so long is gone.
+// Something in between may acknowledge for a peer that is gone. Where a transfer ran out of time and nobody
+// has heard anything for so long, the connection is not used again.
+constexpr auto kSilence = std::chrono::seconds(10);
 constexpr long kMaxStreams = 1000;
 constexpr std::size_t kSpareHandles = 64;
 
@@ -67,9 +70,7 @@ class Transport::Loop {
         base_(std::move(base)),
         connect_to_(std::move(connect_to)),
         host_(std::move(host)),
-        multi_(curl_multi_init()) {
-    curl_multi_setopt(multi_.get(), CURLMOPT_PIPELINING, CURLPIPE_MULTIPLEX);
-    curl_multi_setopt(multi_.get(), CURLMOPT_MAX_CONCURRENT_STREAMS, kMaxStreams);
+        multi_(NewMulti()) {
     thread_ = QuietThread([this] { Run(); });
   }
 
@@ -79,8 +80,9 @@ class Transport::Loop {
     for (auto& [id, transfer] : transfers_) curl_multi_remove_handle(multi_.get(), transfer->easy.get());
   }
 
-  std::uint64_t Start(HttpRequest request, Handler done) {
+  std::uint64_t Start(TransferRequest request, Handler done) {
     auto transfer = std::make_shared<Transfer>();
+    transfer->heard = [this] { last_heard_ = std::chrono::steady_clock::now(); };
     transfer->request = std::move(request);
     transfer->done = std::move(done);
     std::uint64_t id = 0;
@@ -88,8 +90,8 @@ class Transport::Loop {
       const std::lock_guard lock(mutex_);
       id = ++last_id_;
       commands_.emplace_back([this, id, transfer = std::move(transfer)] { Begin(id, transfer); });
+      curl_multi_wakeup(multi_.get());
     }
-    curl_multi_wakeup(multi_.get());
     return id;
   }
 
@@ -99,12 +101,13 @@ class Transport::Loop {
 
  private:
   struct Transfer {
-    HttpRequest request;
+    std::function<void()> heard;  // Called with every piece that comes.
+    TransferRequest request;
     Handler done;
     Easy easy;
     Headers headers;
     std::string url;
-    HttpAnswer answer;
+    TransferAnswer answer;
     bool sent = false;
     std::array<char, CURL_ERROR_SIZE> error{};
   };
@@ -113,8 +116,15 @@ class Transport::Loop {
     {
       const std::lock_guard lock(mutex_);
       commands_.push_back(std::move(command));
+      curl_multi_wakeup(multi_.get());
     }
-    curl_multi_wakeup(multi_.get());
+  }
+
+  static Multi NewMulti() {
+    Multi multi(curl_multi_init());
+    curl_multi_setopt(multi.get(), CURLMOPT_PIPELINING, CURLPIPE_MULTIPLEX);
+    curl_multi_setopt(multi.get(), CURLMOPT_MAX_CONCURRENT_STREAMS, kMaxStreams);
+    return multi;
   }
 
   void Run() {
@@ -130,10 +140,33 @@ class Transport::Loop {
       int running = 0;
       curl_multi_perform(multi_.get(), &running);
       int left = 0;
+      bool out_of_time = false;
       while (const CURLMsg* message = curl_multi_info_read(multi_.get(), &left)) {
-        if (message->msg == CURLMSG_DONE) Finish(message->easy_handle, message->data.result);
+        if (message->msg != CURLMSG_DONE) continue;
+        out_of_time = out_of_time || message->data.result == CURLE_OPERATION_TIMEDOUT;
+        Finish(message->easy_handle, message->data.result);
       }
+      if (out_of_time && std::chrono::steady_clock::now() - last_heard_ >= kSilence) DropConnections();
       curl_multi_poll(multi_.get(), nullptr, 0, kLongWaitMs, nullptr);
+    }
+  }
+
+  // Ends every transfer, as their connection would if it broke, and begins anew.
+  void DropConnections() {
+    last_heard_ = std::chrono::steady_clock::now();
+    std::vector<std::shared_ptr<Transfer>> lost;
+    for (const auto& [id, transfer] : transfers_) lost.push_back(transfer);
+    while (!transfers_.empty()) Remove(transfers_.begin()->first);
+    spare_.clear();
+    {
+      const std::lock_guard lock(mutex_);
+      multi_ = NewMulti();
+    }
+    for (const std::shared_ptr<Transfer>& transfer : lost) {
+      TransferAnswer& answer = transfer->answer;
+      answer.end = transfer->sent ? TransferAnswer::End::kLost : TransferAnswer::End::kNotSent;
+      answer.message = "the connection has gone silent";
+      transfer->done(std::move(answer));
     }
   }
 
@@ -151,7 +184,7 @@ class Transport::Loop {
 
   void Prepare(std::uint64_t id, Transfer* transfer) {
     CURL* easy = transfer->easy.get();
-    const HttpRequest& request = transfer->request;
+    const TransferRequest& request = transfer->request;
     transfer->url = base_ + request.target;
     curl_easy_setopt(easy, CURLOPT_PRIVATE, reinterpret_cast<void*>(id));
     curl_easy_setopt(easy, CURLOPT_URL, transfer->url.c_str());
@@ -195,7 +228,7 @@ class Transport::Loop {
   }
 
   void PrepareHeaders(Transfer* transfer) {
-    const HttpRequest& request = transfer->request;
+    const TransferRequest& request = transfer->request;
     Headers& headers = transfer->headers;
     Append(&headers, "Accept: application/json");
     Append(&headers, "User-Agent: " + options_.user_agent);
@@ -220,16 +253,17 @@ class Transport::Loop {
   static std::size_t OnBody(char* bytes, std::size_t, std::size_t size, void* data) {
     constexpr std::size_t kRefuse = 0;
     auto* transfer = static_cast<Transfer*>(data);
-    HttpAnswer& answer = transfer->answer;
+    transfer->heard();
+    TransferAnswer& answer = transfer->answer;
     if (answer.status == 0) answer.status = StatusOf(transfer->easy.get());
     const std::string_view piece(bytes, size);
     if (transfer->request.on_data && answer.status / 100 == 2) {
       if (transfer->request.on_data(piece)) return size;
-      answer.end = HttpAnswer::End::kStopped;
+      answer.end = TransferAnswer::End::kStopped;
       return kRefuse;
     }
     if (size > transfer->request.max_body - answer.body.size()) {
-      answer.end = HttpAnswer::End::kTooLarge;
+      answer.end = TransferAnswer::End::kTooLarge;
       return kRefuse;
     }
     answer.body += piece;
@@ -248,13 +282,14 @@ class Transport::Loop {
     const auto found = transfers_.find(reinterpret_cast<std::uint64_t>(id));
     if (found == transfers_.end()) return;
     const std::shared_ptr<Transfer> transfer = found->second;
-    HttpAnswer& answer = transfer->answer;
+    TransferAnswer& answer = transfer->answer;
     answer.status = StatusOf(easy);
+    if (code == CURLE_OK) transfer->heard();
     curl_off_t retry_after = 0;
     curl_easy_getinfo(easy, CURLINFO_RETRY_AFTER, &retry_after);
     answer.retry_after = std::chrono::seconds(std::max<curl_off_t>(0, retry_after));
     if (code != CURLE_OK) {
-      if (answer.end == HttpAnswer::End::kAnswered) answer.end = EndOf(code, *transfer);
+      if (answer.end == TransferAnswer::End::kAnswered) answer.end = EndOf(code, *transfer);
       answer.message =
           Printable(transfer->error[0] != '\0' ? transfer->error.data() : curl_easy_strerror(code));
     }
@@ -262,16 +297,16 @@ class Transport::Loop {
     transfer->done(std::move(answer));
   }
 
-  static HttpAnswer::End EndOf(CURLcode code, const Transfer& transfer) {
+  static TransferAnswer::End EndOf(CURLcode code, const Transfer& transfer) {
     switch (code) {
       case CURLE_PEER_FAILED_VERIFICATION:
       case CURLE_SSL_CERTPROBLEM:
       case CURLE_SSL_CACERT_BADFILE:
       case CURLE_SSL_ISSUER_ERROR:
-        return HttpAnswer::End::kUntrusted;
+        return TransferAnswer::End::kUntrusted;
       default:
-        if (!transfer.sent) return HttpAnswer::End::kNotSent;
-        return code == CURLE_OPERATION_TIMEDOUT ? HttpAnswer::End::kTimeout : HttpAnswer::End::kLost;
+        if (!transfer.sent) return TransferAnswer::End::kNotSent;
+        return code == CURLE_OPERATION_TIMEDOUT ? TransferAnswer::End::kTimeout : TransferAnswer::End::kLost;
     }
   }
 
@@ -295,11 +330,12 @@ class Transport::Loop {
   std::uint64_t last_id_ = 0;
   std::vector<std::function<void()>> commands_;
 
+  Multi multi_;  // Replaced by the I/O thread under the lock; others only wake it, under the lock.
   // Of the I/O thread, as long as it runs.
-  Multi multi_;
   std::map<std::uint64_t, std::shared_ptr<Transfer>> transfers_;
   std::vector<Easy> spare_;
   bool stop_ = false;
+  std::chrono::steady_clock::time_point last_heard_ = std::chrono::steady_clock::now();  // From the server.
   std::thread thread_;
 };
 
@@ -343,7 +379,7 @@ Result<std::unique_ptr<Transport>> Transport::Create(TransportOptions options) {
       std::move(options), std::move(base), std::move(connect_to), std::move(host_header))));
 }
 
-std::uint64_t Transport::Start(HttpRequest request, Handler done) {
+std::uint64_t Transport::Start(TransferRequest request, Handler done) {
   return loop_->Start(std::move(request), std::move(done));
 }
 

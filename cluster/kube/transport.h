@@ -23,7 +23,7 @@ struct Identity {
   friend bool operator==(const Identity&, const Identity&) = default;
 };
 
-struct HttpRequest {
+struct TransferRequest {
   std::string method = "GET";
   std::string target;  // Path and query, percent-encoded.
   std::string body = {};
@@ -36,7 +36,7 @@ struct HttpRequest {
   std::function<bool(std::string_view)> on_data = {};
 };
 
-struct HttpAnswer {
+struct TransferAnswer {
   enum class End {
     kAnswered,   // The answer is here, whole.
     kNotSent,    // It certainly did not reach the server.
@@ -65,7 +65,7 @@ struct TransportOptions {
 // otherwise; redirects are not followed, and no proxy of the environment is used.
 class Transport {
  public:
-  using Handler = std::function<void(HttpAnswer)>;
+  using Handler = std::function<void(TransferAnswer)>;
 
   static Result<std::unique_ptr<Transport>> Create(TransportOptions options);
   // Ends what is under way, without calling its handlers.
@@ -75,7 +75,7 @@ class Transport {
 
   // `done` is called once, on the I/O thread, unless it is cancelled before. A request with another method
   // than GET is sent at most once. The number is for Cancel.
-  std::uint64_t Start(HttpRequest request, Handler done);
+  std::uint64_t Start(TransferRequest request, Handler done);
 
   // Ends it soon; a handler may still be called if that is already under way.
   void Cancel(std::uint64_t transfer);

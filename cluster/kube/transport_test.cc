@@ -11,23 +11,23 @@ namespace adaptdl {
 namespace {
 
 using ::testing::HasSubstr;
-using End = HttpAnswer::End;
+using End = TransferAnswer::End;
 using Reply = ScriptedServer::Reply;
 using Request = ScriptedServer::Request;
 using std::chrono::milliseconds;
 
 std::unique_ptr<Transport> TransportTo(const std::string& url) { return *Transport::Create({.server = url}); }
 
-HttpAnswer Call(Transport& transport, HttpRequest request) {
-  std::promise<HttpAnswer> answer;
-  transport.Start(std::move(request), [&](HttpAnswer got) { answer.set_value(std::move(got)); });
+TransferAnswer Call(Transport& transport, TransferRequest request) {
+  std::promise<TransferAnswer> answer;
+  transport.Start(std::move(request), [&](TransferAnswer got) { answer.set_value(std::move(got)); });
   return answer.get_future().get();
 }
 
 TEST(ThreadsTransport, SendsWhatItIsTold) {
   ScriptedServer server([](const Request&, const Reply& reply) { reply.Answer(201, "made"); });
   const auto transport = TransportTo(server.url() + "/base");
-  const HttpAnswer answer =
+  const TransferAnswer answer =
       Call(*transport, {.method = "PATCH",
                         .target = "/a%2Fb/../c?x=1",
                         .body = std::string(2 << 20, 'b'),
@@ -68,7 +68,7 @@ TEST(ThreadsTransport, WhetherItReachedTheServer) {
     reply.Cut();
   });
   const auto transport = TransportTo(server.url());
-  const HttpAnswer cut = Call(*transport, {.method = "POST", .target = "/cut"});
+  const TransferAnswer cut = Call(*transport, {.method = "POST", .target = "/cut"});
   EXPECT_EQ(cut.end, End::kLost);
   EXPECT_EQ(cut.status, 0);
   EXPECT_FALSE(cut.message.empty());
@@ -108,7 +108,7 @@ TEST(ThreadsTransport, RetryAfterAndRedirects) {
     reply.Answer(302, "", "Location: /busy\r\n");
   });
   const auto transport = TransportTo(server.url());
-  const HttpAnswer busy = Call(*transport, {.target = "/busy"});
+  const TransferAnswer busy = Call(*transport, {.target = "/busy"});
   EXPECT_EQ(busy.status, 429);
   EXPECT_EQ(busy.retry_after, std::chrono::seconds(7));
   EXPECT_EQ(busy.body, "wait");
@@ -133,11 +133,11 @@ TEST(ThreadsTransport, Streams) {
   EXPECT_EQ(Call(*transport, {.target = "/whole", .max_body = 1, .on_data = take}).end, End::kAnswered);
   EXPECT_EQ(seen, "dribble");
   seen.clear();
-  const HttpAnswer cut = Call(*transport, {.target = "/cut", .on_data = take});
+  const TransferAnswer cut = Call(*transport, {.target = "/cut", .on_data = take});
   EXPECT_EQ(cut.end, End::kLost);
   EXPECT_EQ(cut.status, 200);
   EXPECT_EQ(seen, "dribble");
-  const HttpAnswer refused = Call(*transport, {.target = "/refused", .on_data = take});
+  const TransferAnswer refused = Call(*transport, {.target = "/refused", .on_data = take});
   EXPECT_EQ(refused.status, 403);
   EXPECT_EQ(refused.body, "no");
   EXPECT_EQ(Call(*transport, {.target = "/whole", .on_data = [](std::string_view) { return false; }}).end,
@@ -157,7 +157,7 @@ TEST(ThreadsTransport, CancelClosesTheStream) {
   std::promise<void> begun;
   const auto id =
       transport->Start({.target = "/", .on_data = [&](std::string_view) { return begun.set_value(), true; }},
-                       [](const HttpAnswer&) { ADD_FAILURE(); });
+                       [](const TransferAnswer&) { ADD_FAILURE(); });
   begun.get_future().get();
   EXPECT_EQ(Call(*transport, {.target = "/other"}).status, 200);  // One stream does not hold up others.
   transport->Cancel(id);
@@ -170,7 +170,7 @@ TEST(ThreadsTransport, DestroyedWithRequestsUnderWay) {
   auto transport = TransportTo(server.url());
   auto held = std::make_shared<int>();
   for (int i = 0; i < 10; ++i)
-    transport->Start({.target = "/"}, [held](const HttpAnswer&) { ADD_FAILURE(); });
+    transport->Start({.target = "/"}, [held](const TransferAnswer&) { ADD_FAILURE(); });
   transport.reset();
   EXPECT_EQ(held.use_count(), 1);
 }

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "cluster/sim/rng.h"
+#include "cluster/sim/sim_random.h"
 
 namespace adaptdl {
 namespace {
@@ -14,7 +14,7 @@ using std::chrono::seconds;
 // Faults that happen at a time, not by chance, are so far apart on average.
 constexpr seconds kMeanGap = seconds(120);
 
-std::vector<Instant> DrawTimes(Rng& rng, Duration length) {
+std::vector<Instant> DrawTimes(SimRandom& rng, Duration length) {
   std::vector<Instant> times;
   Instant at{};
   while (true) {
@@ -28,7 +28,7 @@ std::vector<Instant> DrawTimes(Rng& rng, Duration length) {
 
 FaultPlan FaultPlan::Draw(std::uint64_t seed, Duration length) {
   // Not the numbers that the world with this seed draws.
-  Rng rng(seed ^ 0xfa017b1a5eedU);
+  SimRandom rng(seed ^ 0xfa017b1a5eedU);
   FaultPlan plan;
   plan.end = Instant(length);
   const auto rate = [&](std::uint32_t most) -> std::uint32_t {

@@ -24,7 +24,7 @@
 #include "cluster/cluster.h"
 #include "cluster/sim/api_server.h"
 #include "cluster/sim/fault_plan.h"
-#include "cluster/sim/rng.h"
+#include "cluster/sim/sim_random.h"
 #include "cluster/sim/virtual_clock.h"
 
 namespace adaptdl {
@@ -53,7 +53,7 @@ class SimWorld {
 
   VirtualClock& clock() { return clock_; }
   SimApiServer& server() { return server_; }
-  Rng& rng() { return rng_; }
+  SimRandom& rng() { return rng_; }
   const FaultPlan& faults() const { return options_.faults; }
   // To look and to act from outside: no faults, but like every cluster it takes its time.
   Cluster& admin();
@@ -98,7 +98,7 @@ class SimWorld {
   void CrashByFault(const SimLife& life);
 
   SimOptions options_;
-  Rng rng_;
+  SimRandom rng_;
   SimApiServer server_;
   std::string trace_;
   std::function<void(std::string_view)> sink_;

@@ -175,7 +175,7 @@ class Scenario {
 
   const std::function<void(std::string_view)>& sink_;
   ScenarioResult result_{.digest = 0xcbf29ce484222325};
-  Rng random_;
+  SimRandom random_;
   std::map<std::string, std::weak_ptr<Echo>> echoes_;
   std::map<std::string, int> lives_;
   SimWorld world_;

@@ -11,9 +11,9 @@ namespace adaptdl {
 
 // The engine's numbers are laid down by the standard, but those of the standard's distributions are not: so
 // none of them is used.
-class Rng {
+class SimRandom {
  public:
-  explicit Rng(std::uint64_t seed) : engine_(seed) {}
+  explicit SimRandom(std::uint64_t seed) : engine_(seed) {}
 
   // From 0 to `count` - 1; `count` is positive. For the small counts of a simulation the remainder is fair
   // enough.
