@@ -103,6 +103,10 @@ class KubeCluster final : public Cluster {
     } else if (patch.ref.kind != Kind::kLease) {
       body.erase("status");
     }
+    if (const auto found = body.find("metadata"); found != body.end() && !found->is_object()) {
+      return Refuse<Object>(What("patch", patch.ref), {ErrorCode::kInvalid, "metadata: expected an object"},
+                            std::move(done));
+    }
     // What the server is asked to change must be what it is: that is how a patch states a condition.
     if (!patch.resource_version.empty()) body["metadata"]["resourceVersion"] = patch.resource_version;
     Run<Object>("patch", patch.ref, ObjectPath(patch.ref).map([&](const std::string& path) {
