@@ -8,6 +8,7 @@
 #include "api/generators.h"
 #include "api/json.h"
 #include "api/reader.h"
+#include "api/trim.h"
 #include "nlohmann/json.hpp"
 
 namespace adaptdl {
@@ -108,6 +109,15 @@ RC_GTEST_PROP(PodTest, ReadsWhatItWrites, ()) {
                    .ip = generate::Text(),
                    .container_statuses = generate::List(status)};
   RC_ASSERT(ParsePod(ToText(Encode(pod))).value() == pod);
+}
+
+TEST(Pod, KeepsItsOwnMetadataInACache) {
+  Pod pod;
+  pod.metadata.labels = {{"adaptdl", "true"}, {"adaptdl/job", "a"}, {"app", "x"}, {"adaptdlx", "y"}};
+  pod.metadata.annotations = {{"petuum.com/nodegroup", "all"}, {"example.com/long", "text"}};
+  KeepOwnMetadata(&pod);
+  EXPECT_EQ(pod.metadata.labels, (Labels{{"adaptdl", "true"}, {"adaptdl/job", "a"}}));
+  EXPECT_EQ(pod.metadata.annotations, (Labels{{"petuum.com/nodegroup", "all"}}));
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "api/json.h"
+#include "api/trim.h"
 #include "cluster/sim/virtual_clock.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
@@ -36,11 +37,12 @@ constexpr const char* kPod = R"({
     "uid": "0f8fad5b-d9cb-469f-a165-70867#", "resourceVersion": "98123#",
     "creationTimestamp": "2026-05-04T12:13:14Z",
     "labels": {
-      "adaptdl/job": "imagenet-resnet50-@", "adaptdl/group": "7", "adaptdl/rank": "#", "adaptdl/replicas": "16",
+      "adaptdl": "true", "adaptdl/job": "imagenet-resnet50-@", "petuum.com/nodegroup": "all",
       "app.kubernetes.io/name": "imagenet-resnet50", "app.kubernetes.io/part-of": "vision-experiments",
       "team": "research-vision", "cost-center": "rv-4711-training",
       "topology.kubernetes.io/region": "eu-central-1", "topology.kubernetes.io/zone": "eu-central-1b"},
     "annotations": {
+      "adaptdl/group": "7", "adaptdl/rank": "#", "adaptdl/replicas": "16", "adaptdl/node": "ip-10-12-33-#.eu-central-1.compute.internal",
       "cni.projectcalico.org/containerID": "3d1f0ae1c9f1f3f0a1b54bb7ed26fd7d61fb3bbd6f0f4b1a9a0f4a3e0f1a2b#",
       "cni.projectcalico.org/podIP": "10.12.#/32", "cni.projectcalico.org/podIPs": "10.12.#/32",
       "k8s.v1.cni.cncf.io/network-status": "[{\"name\":\"k8s-pod-network\",\"ips\":[\"10.12.#\"],\"default\":true,\"dns\":{}}]",
@@ -129,12 +131,6 @@ std::size_t Allocated() {
   return info.uordblks + info.hblkhd;
 }
 
-// Nobody asks for more of a pod's metadata than what the control plane wrote there.
-void KeepOnlyOurLabels(Pod* pod) {
-  pod->metadata.annotations.clear();
-  std::erase_if(pod->metadata.labels, [](const auto& label) { return !label.first.starts_with("adaptdl/"); });
-}
-
 TEST(WatchCacheMemory, TenThousandPodsFitInto40Megabytes) {
 #ifdef ADAPTDL_SANITIZED
   GTEST_SKIP() << "a sanitizer has an allocator of its own";
@@ -146,7 +142,7 @@ TEST(WatchCacheMemory, TenThousandPodsFitInto40Megabytes) {
       clock, cluster, {}, Logger("test"),
       {.indexes = {{"job", [](const Pod& pod) { return std::vector{pod.metadata.labels.at("adaptdl/job")}; }},
                    {"node", [](const Pod& pod) { return std::vector{pod.node_name}; }}},
-       .trim = KeepOnlyOurLabels});
+       .trim = KeepOwnMetadata});
   pods.Start();
   clock.RunFor(Duration::zero());
   const std::size_t cost = Allocated() - before;

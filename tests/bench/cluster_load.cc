@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "api/trim.h"
 #include "cluster/kube/kube_cluster.h"
 #include "runtime/environment.h"
 #include "runtime/event_loop.h"
@@ -78,7 +79,7 @@ class Load {
 
   int Follow(std::uint64_t events) {
     const Logger log("follow");
-    WatchCache<Pod> cache(loop_, *cluster_, {.name_space = kNamespace}, log);
+    WatchCache<Pod> cache(loop_, *cluster_, {.name_space = kNamespace}, log, {.trim = KeepOwnMetadata});
     cache.WhenReady([&] {
       std::printf("listed %zu\n", cache.size());
       std::fflush(stdout);
