@@ -8,6 +8,7 @@
 #include "api/generators.h"
 #include "api/json.h"
 #include "api/reader.h"
+#include "api/resources.h"
 #include "api/trim.h"
 #include "nlohmann/json.hpp"
 
@@ -111,13 +112,19 @@ RC_GTEST_PROP(PodTest, ReadsWhatItWrites, ()) {
   RC_ASSERT(ParsePod(ToText(Encode(pod))).value() == pod);
 }
 
-TEST(Pod, KeepsItsOwnMetadataInACache) {
-  Pod pod;
-  pod.metadata.labels = {{"adaptdl", "true"}, {"adaptdl/job", "a"}, {"app", "x"}, {"adaptdlx", "y"}};
-  pod.metadata.annotations = {{"petuum.com/nodegroup", "all"}, {"example.com/long", "text"}};
-  KeepOwnMetadata(&pod);
+TEST(Pod, IsTrimmedToWhatCounts) {
+  const char* text =
+      R"({"metadata": {"name": "p", "labels": {"adaptdl": "true", "adaptdl/job": "a", "app": "x", "adaptdlx": "y"},
+      "annotations": {"petuum.com/nodegroup": "all", "example.com/long": "text"}}, "spec": {"containers": [{"name": "main",
+      "resources": {"requests": {"cpu": "1", "memory": "1Gi", "nvidia.com/gpu": "2"},
+                    "limits": {"cpu": "2", "ephemeral-storage": "1Gi", "nvidia.com/gpu": "2"}}}]}})";
+  const Pod whole = ParsePod(text).value();
+  Pod pod = whole;
+  Trim(&pod);
   EXPECT_EQ(pod.metadata.labels, (Labels{{"adaptdl", "true"}, {"adaptdl/job", "a"}}));
   EXPECT_EQ(pod.metadata.annotations, (Labels{{"petuum.com/nodegroup", "all"}}));
+  EXPECT_LT(pod.containers[0].limits.size(), whole.containers[0].limits.size());
+  EXPECT_EQ(PodRequests(pod.containers), PodRequests(whole.containers));
 }
 
 }  // namespace

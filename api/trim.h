@@ -5,7 +5,8 @@
 
 namespace adaptdl {
 
-// Leaves of labels and annotations only those of the control plane's own.
-void KeepOwnMetadata(Pod* pod);
+// Leaves the labels and annotations of the control plane's own, and of requests and limits those that count
+// (see PodRequests, whose answer stays the same).
+void Trim(Pod* pod);
 
 }  // namespace adaptdl

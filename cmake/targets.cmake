@@ -17,6 +17,6 @@ function(adaptdl_test name)
   cmake_parse_arguments(ARG "" "" "DEPS;PROPERTIES" ${ARGN})
   add_executable(${name} ${ARG_UNPARSED_ARGUMENTS})
   target_link_libraries(${name} PRIVATE ${ARG_DEPS} GTest::gmock GTest::gtest_main)
-  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 600 ENVIRONMENT "RC_PARAMS=seed=2026 max_success=300"
+  gtest_discover_tests(${name} NO_PRETTY_VALUES DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 600 ENVIRONMENT "RC_PARAMS=seed=2026 max_success=300"
                        ${ARG_PROPERTIES})
 endfunction()

@@ -15,8 +15,8 @@ TEST(Result, EveryErrorCodeHasItsOwnName) {
   for (int code = 0; code <= static_cast<int>(ErrorCode::kInternal); ++code) {
     names.insert(ToString(static_cast<ErrorCode>(code)));
   }
-  EXPECT_EQ(names, (std::set<std::string_view>{"Invalid", "NotFound", "Conflict", "Gone", "Forbidden",
-                                               "Unavailable", "Timeout", "Internal"}));
+  EXPECT_EQ(names, (std::set<std::string_view>{"Invalid", "NotFound", "AlreadyExists", "Conflict", "Gone",
+                                               "Forbidden", "Unavailable", "Timeout", "Internal"}));
 }
 
 TEST(Result, FailCarriesItsParts) {

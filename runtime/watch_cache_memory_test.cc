@@ -142,7 +142,7 @@ TEST(WatchCacheMemory, TenThousandPodsFitInto40Megabytes) {
       clock, cluster, {}, Logger("test"),
       {.indexes = {{"job", [](const Pod& pod) { return std::vector{pod.metadata.labels.at("adaptdl/job")}; }},
                    {"node", [](const Pod& pod) { return std::vector{pod.node_name}; }}},
-       .trim = KeepOwnMetadata});
+       .trim = Trim});
   pods.Start();
   clock.RunFor(Duration::zero());
   const std::size_t cost = Allocated() - before;

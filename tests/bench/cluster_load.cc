@@ -79,7 +79,7 @@ class Load {
 
   int Follow(std::uint64_t events) {
     const Logger log("follow");
-    WatchCache<Pod> cache(loop_, *cluster_, {.name_space = kNamespace}, log, {.trim = KeepOwnMetadata});
+    WatchCache<Pod> cache(loop_, *cluster_, {.name_space = kNamespace}, log, {.trim = Trim});
     cache.WhenReady([&] {
       std::printf("listed %zu\n", cache.size());
       std::fflush(stdout);
