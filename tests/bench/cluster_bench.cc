@@ -36,6 +36,7 @@ class Hose final : public Cluster {
 
 void EventsThroughCache(benchmark::State& state) {
   std::vector<Pod> pods;
+  pods.reserve(5000);
   for (int i = 0; i < 5000; ++i) pods.push_back(ParsePod(PodJson("bench", i)).value());
   VirtualClock clock;
   Hose hose;
@@ -54,9 +55,9 @@ void EventsThroughCache(benchmark::State& state) {
   for (auto _ : state) {
     Pod pod = pods[next++ % pods.size()];
     pod.metadata.resource_version = std::to_string(++version);
-    hose.handler(WatchEvent{.type = WatchEvent::Type::kModified,
-                            .resource_version = pod.metadata.resource_version,
-                            .object = std::move(pod)});
+    WatchEvent event{.type = WatchEvent::Type::kModified, .resource_version = pod.metadata.resource_version};
+    event.object = std::move(pod);
+    hose.handler(std::move(event));
   }
   if (changes != static_cast<std::uint64_t>(state.iterations())) state.SkipWithError("events were lost");
   state.SetItemsProcessed(state.iterations());
