@@ -355,13 +355,12 @@ TEST_F(KubeFiles, PluginIsAskedAgainWhenItsTokenIsRefused) {
 }
 
 TEST_F(KubeFiles, AuthorityThatDidNotSignTheServer) {
-  ASSERT_EQ(
-      std::system(
-          ("openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=other "
-           "-keyout " +
-           folder_ + "/key -out " + folder_ + "/other.crt 2>/dev/null")
-              .c_str()),
-      0);
+  const std::string make =
+      "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=other "
+      "-keyout " +
+      folder_ + "/key -out " + folder_ + "/other.crt 2>/dev/null";
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): no other thread changes the environment
+  ASSERT_EQ(std::system(make.c_str()), 0);
   Write("ca.crt", Read(folder_ + "/other.crt"));
   KubeConnection connection = Server()->Connection();
   const std::string right = connection.certificate_authority.path.empty()

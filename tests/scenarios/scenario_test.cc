@@ -19,7 +19,7 @@ class Scenarios : public testing::TestWithParam<int> {};
 
 TEST_P(Scenarios, WhateverBreaksAllIsWellInTheEnd) {
   for (int i = 1; i <= kBatch; ++i) {
-    const auto seed = static_cast<std::uint64_t>(GetParam() * kBatch + i);
+    const auto seed = static_cast<std::uint64_t>(GetParam()) * kBatch + static_cast<std::uint64_t>(i);
     const ScenarioResult result = RunScenario(seed);
     EXPECT_THAT(result.violations, IsEmpty()) << "see it with: cluster_scenario --replay " << seed;
   }
