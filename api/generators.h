@@ -109,6 +109,7 @@ inline Metadata SomeMetadata() {
           .name_space = Text(),
           .uid = Text(),
           .resource_version = Text(),
+          .generation = Amount(),
           .labels = Map(Text),
           .annotations = Map(Text),
           .creation_timestamp = Maybe(PointInTime),

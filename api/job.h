@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "api/condition.h"
+#include "api/document.h"
 #include "api/hints.h"
 #include "api/metadata.h"
 #include "api/pod_template.h"
@@ -28,20 +30,38 @@ struct JobSpec {
   std::optional<std::int64_t> max_replicas;  // No bound of the user's own where absent.
   bool preemptible = true;
 
+  // Additions to the published resource, all optional.
+  std::int64_t start_timeout_seconds = 600;  // A group that does not run by then is given up; 0: never.
+  std::int64_t backoff_limit = 0;            // So many failures of replicas are answered by a new group.
+  std::optional<std::int64_t> active_deadline_seconds = {};     // From its first start.
+  std::optional<std::int64_t> ttl_seconds_after_finished = {};  // Then it is deleted.
+  bool suspend = false;                                         // It checkpoints, and waits.
+
   friend bool operator==(const JobSpec&, const JobSpec&) = default;
 };
 
-// The operator writes phase, group, replicas, ready_replicas, reason, message and completion_timestamp; the
-// scheduler allocation; the supervisor train.
+// The scheduler writes allocation (which the operator clears on completion), the supervisor train, the
+// operator all else. Conditions are of both, each its own types.
 struct JobStatus {
   std::optional<JobPhase> phase;        // Absent until the operator first sees the job.
   std::vector<std::string> allocation;  // The node of each replica, in rank order.
   std::int64_t replicas = 0;
   std::int64_t ready_replicas = 0;
-  std::int64_t group = 0;  // Generation of the pods; also how often the job was restarted.
+  // Generation of the pods, from 0; also how often the job was restarted. Absent before the first.
+  std::optional<std::int64_t> group;
   std::optional<std::string> reason;
   std::optional<std::string> message;
   std::optional<Time> completion_timestamp;
+  std::vector<Condition> conditions = {};
+  std::int64_t observed_generation = 0;
+  std::optional<Time> start_timestamp = {};    // Of its first group,
+  std::optional<Time> group_timestamp = {};    // of the present one,
+  std::optional<Time> running_timestamp = {};  // and since when all of that runs; absent where it does not.
+  std::int64_t attained_replica_seconds = 0;   // By groups that are over.
+  std::optional<std::string> restart_reason = {};  // Of the last restart.
+  std::int64_t failures = 0;                       // Of groups, by a replica's own fault; see backoff_limit.
+  std::int64_t start_timeouts = 0;                 // In a row.
+  std::optional<Time> retry_timestamp = {};        // No group starts before that.
   // Absent too where the stored hints are not valid: earlier releases stored whatever they were sent, and a
   // job must stay in our care whatever it reported. Its replicas report again within a minute.
   std::optional<Hints> train;
@@ -60,6 +80,11 @@ struct Job {
 void Decode(const Reader& in, JobStatus* out);
 void Decode(const Reader& in, Job* out);
 nlohmann::json Encode(const JobStatus& status);
+
+// A merge patch that makes what the operator writes of the status so as in `after`, where it is so as in
+// `before`; nothing where they agree. It says nothing about other components' fields, but that an allocation
+// is gone.
+std::optional<Document> OperatorPatch(const JobStatus& before, const JobStatus& after);
 nlohmann::json Encode(const Job& job);
 
 Result<Job> ParseJob(std::string_view text);

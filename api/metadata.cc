@@ -19,6 +19,7 @@ void Decode(const Reader& in, Metadata* out) {
   in.Optional("namespace", &out->name_space);
   in.Optional("uid", &out->uid);
   in.Optional("resourceVersion", &out->resource_version);
+  in.Optional("generation", &out->generation);
   in.Optional("labels", &out->labels);
   in.Optional("annotations", &out->annotations);
   in.Optional("creationTimestamp", &out->creation_timestamp);
@@ -44,6 +45,7 @@ json Encode(const Metadata& metadata) {
   text("namespace", metadata.name_space);
   text("uid", metadata.uid);
   text("resourceVersion", metadata.resource_version);
+  if (metadata.generation != 0) out["generation"] = metadata.generation;
   if (!metadata.labels.empty()) out["labels"] = metadata.labels;
   if (!metadata.annotations.empty()) out["annotations"] = metadata.annotations;
   time("creationTimestamp", metadata.creation_timestamp);

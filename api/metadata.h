@@ -1,6 +1,7 @@
 // What every Kubernetes object says about itself.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -31,6 +32,7 @@ struct Metadata {
   std::string name_space;
   std::string uid;
   std::string resource_version;  // Opaque: only to be compared, and given back as a precondition.
+  std::int64_t generation = 0;   // Grows with every change of what is wanted; 0: the kind has none.
   Labels labels;
   Labels annotations;
   std::optional<Time> creation_timestamp;

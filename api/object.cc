@@ -41,11 +41,15 @@ std::string_view ToString(Kind kind) {
       return "Node";
     case Kind::kLease:
       return "Lease";
+    case Kind::kEvent:
+      return "Event";
   }
   return "Unknown";
 }
 
 bool IsNamespaced(Kind kind) { return kind != Kind::kNode; }
+
+bool HasStatus(Kind kind) { return kind != Kind::kLease && kind != Kind::kEvent; }
 
 std::string ToString(const Key& key) {
   return key.name_space.empty() ? key.name : key.name_space + "/" + key.name;
@@ -72,6 +76,8 @@ Result<Object> DecodeObject(Kind kind, const json& value) {
       return DecodeAs<Node>(value);
     case Kind::kLease:
       return DecodeAs<Lease>(value);
+    case Kind::kEvent:
+      return DecodeAs<Event>(value);
   }
   return Fail(ErrorCode::kInternal, "no such kind");
 }

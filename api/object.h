@@ -7,6 +7,7 @@
 #include <string_view>
 #include <variant>
 
+#include "api/event.h"
 #include "api/job.h"
 #include "api/lease.h"
 #include "api/metadata.h"
@@ -17,12 +18,13 @@
 
 namespace adaptdl {
 
-enum class Kind { kJob, kPod, kNode, kLease };
+enum class Kind { kJob, kPod, kNode, kLease, kEvent };
 
-inline constexpr Kind kAllKinds[] = {Kind::kJob, Kind::kPod, Kind::kNode, Kind::kLease};
+inline constexpr Kind kAllKinds[] = {Kind::kJob, Kind::kPod, Kind::kNode, Kind::kLease, Kind::kEvent};
 
 std::string_view ToString(Kind kind);  // "AdaptDLJob", "Pod", ...
 bool IsNamespaced(Kind kind);
+bool HasStatus(Kind kind);  // A part that changes apart from the rest.
 
 // What names an object among those of its kind. The namespace is empty where the kind has none.
 struct Key {
@@ -47,7 +49,7 @@ struct Unreadable {
   friend bool operator==(const Unreadable&, const Unreadable&) = default;
 };
 
-using Object = std::variant<Job, Pod, Node, Lease, Unreadable>;
+using Object = std::variant<Job, Pod, Node, Lease, Event, Unreadable>;
 
 Kind KindOf(const Object& object);
 const Metadata& MetadataOf(const Object& object);
@@ -60,6 +62,8 @@ template <>
 inline constexpr Kind kKindOf<Node> = Kind::kNode;
 template <>
 inline constexpr Kind kKindOf<Lease> = Kind::kLease;
+template <>
+inline constexpr Kind kKindOf<Event> = Kind::kEvent;
 
 // Unreadable where only the codec of its kind refuses it; an error where not even its metadata can be read.
 Result<Object> DecodeObject(Kind kind, const nlohmann::json& value);

@@ -3,6 +3,7 @@
 #include <array>
 #include <utility>
 
+#include "api/condition.h"
 #include "api/json.h"
 #include "api/reader.h"
 #include "nlohmann/json.hpp"
@@ -24,11 +25,19 @@ constexpr std::array<std::pair<PodPhase, std::string_view>, 5> kPhases = {{
 json Encode(const ContainerStatus& status) {
   json state = {{"running", json::object()}};
   if (status.exit_code) {
-    state = {{"terminated", {{"exitCode", *status.exit_code}, {"reason", status.reason}}}};
-  } else if (!status.reason.empty()) {
-    state = {{"waiting", {{"reason", status.reason}}}};
+    state = {{"terminated",
+              {{"exitCode", *status.exit_code}, {"reason", status.reason}, {"message", status.message}}}};
+  } else if (!status.reason.empty() || !status.message.empty()) {
+    state = {{"waiting", {{"reason", status.reason}, {"message", status.message}}}};
   }
   return {{"name", status.name}, {"ready", status.ready}, {"state", std::move(state)}};
+}
+
+std::string WhyUnschedulable(const Reader& status) {
+  std::vector<Condition> conditions;
+  status.Optional("conditions", &conditions);
+  const Condition* scheduled = FindCondition(conditions, "PodScheduled");
+  return scheduled != nullptr && scheduled->status == "False" ? scheduled->message : "";
 }
 
 }  // namespace
@@ -57,8 +66,10 @@ void Decode(const Reader& in, ContainerStatus* out) {
   if (const auto terminated = state->Find("terminated")) {
     terminated->Required("exitCode", &out->exit_code);
     terminated->Optional("reason", &out->reason);
+    terminated->Optional("message", &out->message);
   } else if (const auto waiting = state->Find("waiting")) {
     waiting->Optional("reason", &out->reason);
+    waiting->Optional("message", &out->message);
   }
 }
 
@@ -77,6 +88,8 @@ void Decode(const Reader& in, Pod* out) {
     status->Optional("message", &out->message);
     status->Optional("podIP", &out->ip);
     status->Optional("containerStatuses", &out->container_statuses);
+    status->Optional("initContainerStatuses", &out->init_container_statuses);
+    out->unschedulable = WhyUnschedulable(*status);
   }
 }
 
@@ -86,6 +99,11 @@ json Encode(const Pod& pod) {
   json status = {{"phase", ToString(pod.phase)}};
   for (const ContainerStatus& one : pod.container_statuses)
     status["containerStatuses"].push_back(Encode(one));
+  for (const ContainerStatus& one : pod.init_container_statuses)
+    status["initContainerStatuses"].push_back(Encode(one));
+  if (!pod.unschedulable.empty()) {
+    status["conditions"] = {{{"type", "PodScheduled"}, {"status", "False"}, {"message", pod.unschedulable}}};
+  }
   const auto set = [](json& object, const char* key, const std::string& value) {
     if (!value.empty()) object[key] = value;
   };

@@ -25,6 +25,7 @@ struct ContainerStatus {
   bool ready = false;
   std::optional<std::int64_t> exit_code;  // Present once it has ended.
   std::string reason;                     // Why it ended, or what it waits for; empty where it runs.
+  std::string message = {};               // The same in the words of its node.
 
   friend bool operator==(const ContainerStatus&, const ContainerStatus&) = default;
 };
@@ -38,6 +39,8 @@ struct Pod {
   std::string message;
   std::string ip;  // Empty until it has one.
   std::vector<ContainerStatus> container_statuses;
+  std::vector<ContainerStatus> init_container_statuses = {};
+  std::string unschedulable = {};  // Why no node takes it; empty where that is not known to be so.
 
   friend bool operator==(const Pod&, const Pod&) = default;
 };

@@ -100,7 +100,7 @@ class KubeCluster final : public Cluster {
     const bool status = patch.part == Patch::Part::kStatus;
     if (status) {
       body = json::object({{"status", body.value("status", json::object())}});
-    } else if (patch.ref.kind != Kind::kLease) {
+    } else if (HasStatus(patch.ref.kind)) {
       body.erase("status");
     }
     if (const auto found = body.find("metadata"); found != body.end() && !found->is_object()) {

@@ -15,6 +15,8 @@ std::string_view Plural(Kind kind) {
       return "nodes";
     case Kind::kLease:
       return "leases";
+    case Kind::kEvent:
+      return "events";
   }
   return "";
 }
@@ -98,6 +100,7 @@ std::string_view ApiVersionOf(Kind kind) {
       return "adaptdl.petuum.com/v1";
     case Kind::kPod:
     case Kind::kNode:
+    case Kind::kEvent:
       return "v1";
     case Kind::kLease:
       return "coordination.k8s.io/v1";

@@ -91,7 +91,7 @@ Result<void> CheckMetadata(const Ref& ref, const json& before, json& after) {
 void KeepOtherPart(Kind kind, Patch::Part part, const json& before, json& after) {
   for (const char* key : {"apiVersion", "kind"}) Keep(before, key, after);
   if (part == Patch::Part::kMain) {
-    if (kind != Kind::kLease) Keep(before, "status", after);
+    if (HasStatus(kind)) Keep(before, "status", after);
     return;
   }
   if (kind == Kind::kJob) {
@@ -150,7 +150,7 @@ Result<StoredPtr> SimApiServer::Apply(const Patch& patch, Time now) {
   const Kind kind = patch.ref.kind;
   const Result<StoredPtr> found = Find(patch.ref, {.uid = {}, .resource_version = patch.resource_version});
   if (!found) return found;
-  if (kind == Kind::kLease && patch.part == Patch::Part::kStatus) {
+  if (!HasStatus(kind) && patch.part == Patch::Part::kStatus) {
     return Fail(ErrorCode::kNotFound, "a Lease has no status");
   }
   if (!patch.merge.value().is_object()) return Invalid("the patch is not an object");

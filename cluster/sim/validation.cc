@@ -89,6 +89,11 @@ void Decode(const Reader& in, JobSchema* /*out*/) {
   spec->Optional("minReplicas", &number, {.min = 0, .take_integral_double = true});
   spec->Optional("maxReplicas", &number, {.min = 1, .take_integral_double = true});
   spec->Optional("preemptible", &flag);
+  spec->Optional("suspend", &flag);
+  for (const char* key : {"startTimeoutSeconds", "backoffLimit", "ttlSecondsAfterFinished"}) {
+    spec->Optional(key, &number, {.min = 0, .take_integral_double = true});
+  }
+  spec->Optional("activeDeadlineSeconds", &number, {.min = 1, .take_integral_double = true});
   const auto pod_template = spec->Find("template");
   if (!pod_template) return spec->Fail("template", "missing");
   if (!pod_template->value().is_object()) pod_template->FailExpected("an object");

@@ -152,7 +152,7 @@ TEST_P(Conformance, ManyChangesAtOnceComeInOrderAndWhole) {
   std::map<std::string, std::vector<std::int64_t>> groups;
   for (const WatchEvent& event : recording->events) {
     const auto& job = std::get<Job>(*event.object);
-    groups[job.metadata.name].push_back(job.status.group);
+    groups[job.metadata.name].push_back(job.status.group.value_or(0));
   }
   EXPECT_EQ(groups.size(), kJobs);
   for (const auto& [name, seen] : groups) EXPECT_THAT(seen, ElementsAre(0, 1, 2, 3, 4, 5)) << name;

@@ -135,7 +135,7 @@ class Follower {
   Follower(EventLoop& loop, Cluster& cluster, const Query& query, const Logger& log)
       : cache(loop, cluster, query, log) {
     cache.Subscribe([this](const Key& key, const Job*, const Job* after) {
-      if (after != nullptr) groups[key.name].push_back(after->status.group);
+      if (after != nullptr) groups[key.name].push_back(after->status.group.value_or(0));
     });
     cache.Start();
   }
