@@ -45,6 +45,11 @@ struct Pod {
   friend bool operator==(const Pod&, const Pod&) = default;
 };
 
+// It runs no more, and never will again.
+inline bool HasEnded(const Pod& pod) {
+  return pod.phase == PodPhase::kSucceeded || pod.phase == PodPhase::kFailed;
+}
+
 // A phase that Kubernetes may add some day is kUnknown.
 void Decode(const Reader& in, Pod* out);
 nlohmann::json Encode(const Pod& pod);

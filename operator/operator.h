@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <string>
 
 #include "cluster/clock.h"
@@ -11,7 +10,6 @@
 #include "operator/pod_builder.h"
 #include "operator/reconciler.h"
 #include "runtime/controller.h"
-#include "runtime/health.h"
 #include "runtime/leader_election.h"
 #include "runtime/log.h"
 #include "runtime/watch_cache.h"
@@ -21,8 +19,8 @@ namespace adaptdl {
 struct OperatorOptions {
   LeaderElectionOptions election;
   PodSettings pods = {};
-  std::string name_space = {};    // Whose jobs; empty: of every namespace.
-  std::size_t concurrency = 32;   // Jobs in work at the same time.
+  std::string name_space = {};   // Whose jobs; empty: of every namespace.
+  std::size_t concurrency = 32;  // Jobs in work at the same time.
   std::uint64_t seed = 0;
 };
 
@@ -42,12 +40,26 @@ class Operator {
 
   const WatchCache<Job>& jobs() const { return jobs_; }
   const WatchCache<Pod>& pods() const { return pods_; }
+  const WatchCache<Node>& nodes() const { return nodes_; }
 
   // Brings gauges up to date.
   void Measure() const { controller_.Measure(); }
 
   // Finishes what is in work, takes up nothing more, gives the lease back, and calls `done`. Called once.
   void Stop(std::function<void()> done);
+
+ private:
+  void OnJob(const Key& key, const Job* before, const Job* after);
+  void OnPod(const Pod* before, const Pod* after);
+  void OnNode(const Key& key, const Node* before, const Node* after);
+  void OnLeading();
+
+  WatchCache<Job> jobs_;
+  WatchCache<Pod> pods_;
+  WatchCache<Node> nodes_;
+  LeaderElection election_;
+  Reconciler reconciler_;
+  Controller controller_;
 };
 
 }  // namespace adaptdl

@@ -39,7 +39,6 @@ int Code(const Pod& pod, const char* annotation, int otherwise) {
   return code;
 }
 
-bool HasEnded(const Pod& pod) { return pod.phase == PodPhase::kSucceeded || pod.phase == PodPhase::kFailed; }
 
 json Condition(const char* type, bool holds) {
   return {{"type", type}, {"status", holds ? "True" : "False"}};
