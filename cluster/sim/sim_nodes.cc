@@ -39,10 +39,7 @@ int Code(const Pod& pod, const char* annotation, int otherwise) {
   return code;
 }
 
-
-json Condition(const char* type, bool holds) {
-  return {{"type", type}, {"status", holds ? "True" : "False"}};
-}
+json Stated(const char* type, bool holds) { return {{"type", type}, {"status", holds ? "True" : "False"}}; }
 
 // The part of a pod's status that follows from the state that all of its containers are in.
 json StatusOf(const Pod& pod, std::string_view phase, const json& state) {
@@ -59,8 +56,8 @@ json StatusOf(const Pod& pod, std::string_view phase, const json& state) {
   }
   return {{"phase", phase},
           {"conditions",
-           {Condition("Initialized", true), Condition("Ready", running),
-            Condition("ContainersReady", running), Condition("PodScheduled", true)}},
+           {Stated("Initialized", true), Stated("Ready", running), Stated("ContainersReady", running),
+            Stated("PodScheduled", true)}},
           {"containerStatuses", std::move(containers)}};
 }
 
@@ -129,7 +126,7 @@ void SimNodes::Add(const std::string& name, const Labels& resources, Labels labe
                            {"status",
                             {{"capacity", amounts},
                              {"allocatable", amounts},
-                             {"conditions", json::array({Condition("Ready", true)})}}}});
+                             {"conditions", json::array({Stated("Ready", true)})}}}});
   Return(name);
 }
 
