@@ -1,0 +1,48 @@
+// What adaptdl-operator can be told: flags, environment and a file, see runtime/config.h.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+#include "runtime/config.h"
+#include "runtime/log.h"
+
+namespace adaptdl {
+
+struct OperatorSettings {
+  std::string kubeconfig = {};  // Empty: $KUBECONFIG, ~/.kube/config, or the pod's service account.
+  std::string name_space = {};
+
+  std::string lease_name = "adaptdl-operator";
+  std::string lease_namespace = {};  // Empty: that of the connection.
+  std::string identity = {};         // Empty: made up.
+
+  std::int64_t concurrency = 64;
+  double requests_per_second = 200;
+  double burst = 400;
+
+  std::string supervisor_url = {};
+  std::string version = ADAPTDL_VERSION;
+  std::string default_resources = {};
+  std::string patch_pods = {};
+  std::string patch_containers = {};
+
+  std::string address = "0.0.0.0";
+  std::int64_t metrics_port = 9091;
+  std::int64_t webhook_port = 0;  // 0: no webhook.
+  std::string webhook_certificate = {};
+  std::string webhook_key = {};
+
+  std::chrono::milliseconds shutdown_limit{20'000};
+  LogLevel log_level = LogLevel::kInfo;
+  LogFormat log_format = LogFormat::kText;
+};
+
+// `settings` outlives the schema.
+void Bind(OperatorSettings& settings, ConfigSchema& schema);
+
+// What does not fit together, by the name of its key.
+Result<void> Validate(const OperatorSettings& settings);
+
+}  // namespace adaptdl
