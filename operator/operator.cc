@@ -77,6 +77,7 @@ void Operator::OnNode(const Key& key, const Node* before, const Node* after) {
 
 void Operator::OnLeading() {
   for (const auto& job : jobs_.List()) controller_.Enqueue(KeyOf(job->metadata));
+  controller_.Wake();  // Also for what was queued before.
 }
 
 void Operator::Stop(std::function<void()> done) {
