@@ -46,6 +46,7 @@ struct Query {
   Kind kind = Kind::kJob;
   std::string name_space;  // Empty: of every namespace.
   Labels labels;           // Those that have all of these labels with these values.
+  std::string about = {};  // (events) Those about the object with this uid; empty: about anything.
 };
 
 struct Page {

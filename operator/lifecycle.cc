@@ -4,8 +4,6 @@
 #include <string_view>
 #include <utility>
 
-#include "operator/pod_facts.h"
-
 namespace adaptdl {
 
 namespace {
@@ -16,6 +14,9 @@ using std::chrono::seconds;
 constexpr seconds kAskAgain{20};
 // What passes by itself within this time is not worth a write.
 constexpr seconds kPatience{5};
+// A pod that neither starts nor says why is asked about after this time, and again after that one.
+constexpr seconds kInquireAfter{30};
+constexpr seconds kInquireAgain{120};
 // A pod that takes longer than this to end is worth a word.
 constexpr seconds kSlowStop{120};
 constexpr int kMaxStartTimeouts = 3;
@@ -239,11 +240,7 @@ class JobLife {
 
   void Start() {
     if (const auto reason = WhyRestart()) return BeginStop(reason->first, reason->second);
-    if (MakeReplicas()) return;
-    const auto pending = std::find_if(members_.begin(), members_.end(), [](const auto& member) {
-      return member.second->phase == PodPhase::kPending;
-    });
-    if (Complete() && pending == members_.end()) {
+    if (Complete() && NonePending()) {
       status_.phase = JobPhase::kRunning;
       status_.running_timestamp = now_;
       status_.start_timeouts = 0;
@@ -251,13 +248,20 @@ class JobLife {
       return SetRunning(true, "Running", "");
     }
     const Time begun = status_.group_timestamp.value_or(now_);
-    if (now_ < begun + kPatience) return LookAt(begun + kPatience);
-    status_.ready_replicas = CountReady();
-    const std::string why = NoteBlockage();
-    if (spec_.start_timeout_seconds == 0) return;
-    const Time timeout = begun + seconds(spec_.start_timeout_seconds);
-    if (now_ < timeout) return LookAt(timeout);
-    GiveUpStart(why);
+    std::string why;
+    if (now_ < begun + kPatience) {
+      LookAt(begun + kPatience);
+    } else {
+      status_.ready_replicas = CountReady();
+      why = NoteBlockage();
+      if (why.empty()) Inquire(begun);
+    }
+    if (spec_.start_timeout_seconds > 0) {
+      const Time timeout = begun + seconds(spec_.start_timeout_seconds);
+      if (now_ >= timeout) return GiveUpStart(why);
+      LookAt(timeout);
+    }
+    if (!StatusChanges()) MakeReplicas();
   }
 
   void GiveUpStart(const std::string& why) {
@@ -272,8 +276,8 @@ class JobLife {
 
   void Keep() {
     if (const auto reason = WhyRestart()) return BeginStop(reason->first, reason->second);
-    if (AskForMissing()) return;
     status_.ready_replicas = CountReady();
+    AskForMissing();
   }
 
   void Stop() {
@@ -339,8 +343,10 @@ class JobLife {
   }
 
   Reason Reallocated() const {
-    return {"Reallocated", "from " + std::to_string(status_.replicas) + " to " +
-                               std::to_string(status_.allocation.size()) + " replicas, or to other nodes"};
+    const auto replicas = static_cast<std::int64_t>(status_.allocation.size());
+    if (replicas == status_.replicas) return {"Reallocated", "to other nodes"};
+    return {"Reallocated",
+            "from " + std::to_string(status_.replicas) + " to " + std::to_string(replicas) + " replicas"};
   }
 
   // A replica that is or will be gone without the job's own doing.
@@ -359,6 +365,11 @@ class JobLife {
     return std::nullopt;
   }
 
+  bool NonePending() const {
+    return std::none_of(members_.begin(), members_.end(),
+                        [](const auto& member) { return member.second->phase == PodPhase::kPending; });
+  }
+
   bool Complete() const { return static_cast<std::int64_t>(members_.size()) >= status_.replicas; }
 
   std::int64_t CountReady() const {
@@ -374,19 +385,20 @@ class JobLife {
     return true;
   }
 
-  // Pods that there should be. Whether there is anything to do about them.
-  bool MakeReplicas() {
-    if (RemoveStrays()) return true;
+  // Pods that there should be.
+  void MakeReplicas() {
+    // What came too late goes first.
+    for (const Pod* pod : strays_) Remove(*pod);
+    if (!strays_.empty()) return;
     if (!memory_.begun) return AskForMissing();
-    std::set<std::string> nodes(status_.allocation.begin(), status_.allocation.end());
+    const std::set<std::string> nodes(status_.allocation.begin(), status_.allocation.end());
     for (std::int64_t rank = 0; rank < status_.replicas; ++rank) {
       if (members_.contains(rank) || memory_.asked.contains(rank)) continue;
       const std::string& node = status_.allocation[static_cast<std::size_t>(rank)];
       const auto hostname = view_.hostnames.find(node);
       if (hostname == view_.hostnames.end()) {
         decision_.create.clear();
-        BeginStop("NodeGone", "node " + node + " is not there any more");
-        return true;
+        return BeginStop("NodeGone", "node " + node + " is not there any more");
       }
       decision_.create.push_back({.group = *status_.group,
                                   .rank = rank,
@@ -395,27 +407,19 @@ class JobLife {
                                   .node = node,
                                   .hostname = hostname->second});
     }
-    if (!decision_.create.empty()) return true;
-    return AskForMissing();
+    if (decision_.create.empty()) AskForMissing();
   }
 
-  // Pods that should be there and are not in view. Whether there are any to ask for now.
-  bool AskForMissing() {
+  // Pods that should be there and are not in view.
+  void AskForMissing() {
     for (std::int64_t rank = 0; rank < status_.replicas; ++rank) {
       if (!members_.contains(rank) && !Asked(rank)) decision_.look_for.push_back(rank);
     }
-    return !decision_.look_for.empty();
   }
 
   void Remove(const Pod& pod) {
     if (pod.metadata.deletion_timestamp) return;
     decision_.remove.push_back({pod.metadata.name, pod.metadata.uid});
-  }
-
-  // Of groups before: whatever is still there, or came too late. Whether there is any.
-  bool RemoveStrays() {
-    for (const Pod* pod : strays_) Remove(*pod);
-    return !strays_.empty();
   }
 
   // First those that run, then, when all have ended, the rest: until then they may show that the job has
@@ -439,13 +443,27 @@ class JobLife {
   std::string NoteBlockage() {
     if (!memory_.refused.empty()) return TellBlockage("PodRefused", memory_.refused);
     for (const auto& [rank, pod] : members_) {
-      const auto blockage = WhyBlocked(*pod);
+      auto blockage = WhyBlocked(*pod);
+      const auto told = memory_.told.find(rank);
+      if (!blockage && pod->phase == PodPhase::kPending && told != memory_.told.end())
+        blockage = told->second;
       if (!blockage) continue;
       return TellBlockage(blockage->reason, ReplicaNamed(rank) + " on " + nodes_.at(rank) + ": " +
                                                 blockage->reason +
                                                 (blockage->message.empty() ? "" : ": " + blockage->message));
     }
     return "";
+  }
+
+  // Of volumes that cannot be mounted, and a few other things, a pod itself says nothing.
+  void Inquire(Time begun) {
+    const Time next = memory_.inquired ? *memory_.inquired + kInquireAgain : begun + kInquireAfter;
+    const auto silent = std::find_if(members_.begin(), members_.end(), [](const auto& member) {
+      return member.second->phase == PodPhase::kPending && !member.second->node_name.empty();
+    });
+    if (silent == members_.end()) return;
+    if (now_ < next) return LookAt(next);
+    decision_.inquire = {silent->first, silent->second->metadata.uid};
   }
 
   // The first words for a reason stay: later ones differ by a number or a time, and each would be a write.

@@ -24,6 +24,7 @@
 #include "api/object.h"
 #include "api/pod.h"
 #include "operator/pod_builder.h"
+#include "operator/pod_facts.h"
 
 namespace adaptdl {
 
@@ -36,6 +37,9 @@ struct GroupMemory {
   std::set<std::int64_t> gone = {};  // Ranks of which the server said that there is no pod.
   // When the server was last asked for the pod: to make it, or whether it is there.
   std::map<std::int64_t, Time> asked = {};
+  // What keeps a pod from starting, as events about it tell, and when somebody last asked for those.
+  std::map<std::int64_t, Blockage> told = {};
+  std::optional<Time> inquired = {};
   // Why the server does not take a pod of this group, and whether it never will.
   std::string refused = {};
   bool refused_for_good = false;
@@ -68,6 +72,14 @@ struct PodDeletion {
   friend bool operator==(const PodDeletion&, const PodDeletion&) = default;
 };
 
+// A pod that does not start, and does not say why.
+struct Inquiry {
+  std::int64_t rank = 0;
+  std::string uid;
+
+  friend bool operator==(const Inquiry&, const Inquiry&) = default;
+};
+
 // Either the status changes, and what follows from that is decided when it has; or some of the rest is done.
 struct Decision {
   JobStatus status;                   // As it should be.
@@ -76,6 +88,7 @@ struct Decision {
   std::vector<Replica> create = {};
   std::vector<PodDeletion> remove = {};
   std::vector<std::int64_t> look_for = {};  // Ranks: ask the server whether the group has a pod of that rank.
+  std::optional<Inquiry> inquire = {};      // Read the events about this pod.
   bool delete_job = false;
 
   std::optional<std::chrono::seconds> again_after = {};  // Look again then, even if nothing changes.

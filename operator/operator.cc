@@ -45,6 +45,7 @@ Operator::Operator(Clock& clock, Cluster& cluster, const OperatorOptions& option
   pods_.Subscribe([this](const Key&, const Pod* before, const Pod* after) { OnPod(before, after); });
   nodes_.Subscribe(
       [this](const Key& key, const Node* before, const Node* after) { OnNode(key, before, after); });
+  jobs_.SubscribeUnreadable([this](const Unreadable& job) { OnUnreadable(job); });
   jobs_.WhenReady([this] { controller_.Wake(); });
   pods_.WhenReady([this] { controller_.Wake(); });
   nodes_.WhenReady([this] { controller_.Wake(); });
@@ -75,7 +76,12 @@ void Operator::OnNode(const Key& key, const Node* before, const Node* after) {
   for (const auto& job : jobs_.Indexed("node", key.name)) controller_.Enqueue(KeyOf(job->metadata));
 }
 
+void Operator::OnUnreadable(const Unreadable& job) {
+  if (election_.MayAct()) reconciler_.TellUnreadable(job);
+}
+
 void Operator::OnLeading() {
+  for (const auto& [key, job] : jobs_.unreadable()) reconciler_.TellUnreadable(job);
   for (const auto& job : jobs_.List()) controller_.Enqueue(KeyOf(job->metadata));
   controller_.Wake();  // Also for what was queued before.
 }

@@ -52,6 +52,7 @@ class Operator {
   void OnJob(const Key& key, const Job* before, const Job* after);
   void OnPod(const Pod* before, const Pod* after);
   void OnNode(const Key& key, const Node* before, const Node* after);
+  void OnUnreadable(const Unreadable& job);
   void OnLeading();
 
   WatchCache<Job> jobs_;

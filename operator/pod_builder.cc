@@ -57,8 +57,8 @@ Result<json> ParseSetting(std::string_view text, const char* name, const json& n
       });
 }
 
-// A list of objects, where it is there, of which each has that text. What has no name cannot be told from what
-// is ours.
+// A list of objects, where it is there, of which each has that text. What has no name cannot be told from
+// what is ours.
 void CheckEntries(const Reader& in, const char* list, const char* key) {
   const auto entries = in.Find(list);
   if (!entries) return;
@@ -184,7 +184,8 @@ json Identity(const Job& job, const Replica& replica) {
   return {{"apiVersion", "v1"}, {"kind", "Pod"}, {"metadata", Encode(metadata)}};
 }
 
-// A patch may leave what is no pod any more. Kubernetes would refuse most of that, but without the patch's name.
+// A patch may leave what is no pod any more. Kubernetes would refuse most of that, but without the patch's
+// name.
 Result<json> CheckPatched(json pod, const char* name) {
   if (const auto known = FromJson<Pod>(pod); !known) {
     return Invalid(std::string(name) + ": leaves a pod that is none: " + known.error().message);
@@ -274,7 +275,8 @@ std::optional<Replica> ReplicaOf(const Pod& pod) {
 }
 
 std::string PodName(const Job& job, std::int64_t group, std::int64_t rank) {
-  return job.metadata.name + "-" + job.metadata.uid + "-" + std::to_string(group) + "-" + std::to_string(rank);
+  return job.metadata.name + "-" + job.metadata.uid + "-" + std::to_string(group) + "-" +
+         std::to_string(rank);
 }
 
 std::string PodHostname(const Job& job, std::int64_t group, std::int64_t rank) {
@@ -295,13 +297,15 @@ Result<Document> BuildPod(const Job& job, const Replica& replica, const PodSetti
                     {"restartPolicy", "Never"},
                     {"nodeName", nullptr},  // It would go past the scheduler, and elsewhere.
                     {"nodeSelector", {{"kubernetes.io/hostname", replica.hostname}}}});
-  PutEntries(json::array({{{"name", kSharedMemory}, {"emptyDir", {{"medium", "Memory"}}}}}), &spec["volumes"]);
+  PutEntries(json::array({{{"name", kSharedMemory}, {"emptyDir", {{"medium", "Memory"}}}}}),
+             &spec["volumes"]);
   const json environment = Environment(job, replica, settings);
   if (Result<void> added = AddToContainers(environment, &spec["containers"]); !added) {
     return tl::unexpected(added.error());
   }
   return PatchPod(*std::move(pod), settings.pod_patch(), identity)
-      .and_then([&](json&& patched) { return PatchContainers(std::move(patched), settings.container_patch()); })
+      .and_then(
+          [&](json&& patched) { return PatchContainers(std::move(patched), settings.container_patch()); })
       .map([](json&& done) { return Document(std::move(done)); });
 }
 

@@ -24,6 +24,8 @@ std::string HowItFailed(const Pod& pod);
 struct Blockage {
   std::string reason;   // One word, such as ImagePullBackOff.
   std::string message;  // May be empty.
+
+  friend bool operator==(const Blockage&, const Blockage&) = default;
 };
 std::optional<Blockage> WhyBlocked(const Pod& pod);
 

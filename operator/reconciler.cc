@@ -22,21 +22,20 @@ std::uint64_t Fnv(std::uint64_t digest, std::string_view text) {
   return digest * 0x100000001b3;
 }
 
-// The same for the same thing happening to the same group: then it is not told twice.
-std::string EventName(const Job& job, const std::string& reason) {
+// The same for the same `occasion`: then it is not told twice.
+std::string EventName(const Metadata& job, const std::string& occasion) {
   constexpr char kHex[] = "0123456789abcdef";
-  std::uint64_t digest = Fnv(0xcbf29ce484222325, job.metadata.uid);
-  digest = Fnv(Fnv(digest, std::to_string(job.status.group.value_or(-1))), reason);
-  std::string name = job.metadata.name + ".";
+  const std::uint64_t digest = Fnv(Fnv(0xcbf29ce484222325, job.uid), occasion);
+  std::string name = job.name + ".";
   for (int shift = 60; shift >= 0; shift -= 4) name += kHex[digest >> shift & 15];
   return name;
 }
 
-Document EventDocument(const Job& job, const JobEvent& what, Time now) {
+Document EventDocument(const Metadata& job, const std::string& occasion, const JobEvent& what, Time now) {
   Event event;
-  event.metadata.name = EventName(job, what.reason);
-  event.metadata.name_space = job.metadata.name_space;
-  event.about = {"adaptdl.petuum.com/v1", "AdaptDLJob", job.metadata.name, job.metadata.uid};
+  event.metadata.name = EventName(job, occasion);
+  event.metadata.name_space = job.name_space;
+  event.about = {"adaptdl.petuum.com/v1", "AdaptDLJob", job.name, job.uid};
   event.warning = what.warning;
   event.reason = what.reason;
   event.message = Printable(what.message, 1000);
@@ -47,6 +46,18 @@ Document EventDocument(const Job& job, const JobEvent& what, Time now) {
 
 bool IsEnd(const std::optional<JobPhase>& phase) {
   return phase == JobPhase::kSucceeded || phase == JobPhase::kFailed;
+}
+
+// Of the pod's node: that no other took it is over.
+std::optional<Blockage> LastWarning(const std::vector<Object>& events) {
+  const Event* last = nullptr;
+  for (const Object& object : events) {
+    const auto* event = std::get_if<Event>(&object);
+    if (event == nullptr || !event->warning || event->reason == "FailedScheduling") continue;
+    if (last == nullptr || last->at <= event->at) last = event;
+  }
+  if (last == nullptr) return std::nullopt;
+  return Blockage{last->reason, last->message};
 }
 
 }  // namespace
@@ -117,6 +128,13 @@ Reconciler::Reconciler(Clock& clock, Cluster& cluster, Caches caches, PodSetting
       self_(std::make_shared<Reconciler*>(this)) {}
 
 Reconciler::~Reconciler() { *self_ = nullptr; }
+
+void Reconciler::TellUnreadable(const Unreadable& job) {
+  log_.Warn("job cannot be read", {{"job", ToString(KeyOf(job.metadata))}, {"error", job.error.message}});
+  const JobEvent event{true, "Unreadable", job.error.message};
+  cluster_.Create(Kind::kEvent, EventDocument(job.metadata, job.error.message, event, clock_.Wall()),
+                  [](const Result<Object>&) {});
+}
 
 void Reconciler::Saw(const Pod& pod) {
   if (!pod.metadata.owner) return;
@@ -202,7 +220,9 @@ void Reconciler::Look(const PassPtr& pass) {
 void Reconciler::Tell(const PassPtr& pass, std::size_t next) {
   if (next == pass->decision.events.size()) return Write(pass);
   if (!may_act_()) return pass->Over();
-  cluster_.Create(Kind::kEvent, EventDocument(*pass->job, pass->decision.events[next], clock_.Wall()),
+  const JobEvent& event = pass->decision.events[next];
+  const std::string occasion = std::to_string(pass->job->status.group.value_or(-1)) + " " + event.reason;
+  cluster_.Create(Kind::kEvent, EventDocument(pass->job->metadata, occasion, event, clock_.Wall()),
                   [self = self_, pass, next](const Result<Object>& result) {
                     if (*self == nullptr) return;
                     if (!result && result.error().code != ErrorCode::kAlreadyExists) {
@@ -263,7 +283,7 @@ void Reconciler::Record(const Job& before, const Job& after) {
 void Reconciler::Act(const PassPtr& pass) {
   const Decision& decision = pass->decision;
   pass->acting = decision.create.size() + decision.remove.size() + decision.look_for.size() +
-                 (decision.delete_job ? 1 : 0);
+                 (decision.inquire ? 1 : 0) + (decision.delete_job ? 1 : 0);
   if (pass->acting == 0) return pass->Over();
   // What is done comes into view, and brings the key back. Should that fail, this does.
   std::optional<std::chrono::seconds>& again = pass->decision.again_after;
@@ -273,6 +293,7 @@ void Reconciler::Act(const PassPtr& pass) {
   for (const Replica& replica : decision.create) CreatePod(pass, replica);
   for (const PodDeletion& deletion : decision.remove) RemovePod(pass, deletion);
   for (const std::int64_t rank : decision.look_for) LookFor(pass, rank);
+  if (decision.inquire) Inquire(pass, *decision.inquire);
   if (decision.delete_job) DeleteJob(pass);
 }
 
@@ -358,6 +379,23 @@ void Reconciler::LookFor(const PassPtr& pass, std::int64_t rank) {
                  }
                  (*self)->OnActed(pass, result.map([](const Object&) {}));
                });
+}
+
+void Reconciler::Inquire(const PassPtr& pass, const Inquiry& inquiry) {
+  constexpr std::size_t kEnough = 100;
+  MemoryOf(*pass->job).inquired = clock_.Wall();
+  const Query query{
+      .kind = Kind::kEvent, .name_space = pass->key.name_space, .labels = {}, .about = inquiry.uid};
+  cluster_.List(query, kEnough, "", [self = self_, pass, rank = inquiry.rank](const Result<Page>& page) {
+    if (*self == nullptr) return;
+    if (page) {
+      if (const auto blockage = LastWarning(page->objects)) {
+        (*self)->MemoryOf(*pass->job).told[rank] = *blockage;
+        pass->learned = true;
+      }
+    }
+    (*self)->OnActed(pass, {});  // Without an answer, too, all goes on: it was only for words.
+  });
 }
 
 void Reconciler::DeleteJob(const PassPtr& pass) {

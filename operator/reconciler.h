@@ -52,6 +52,9 @@ class Reconciler {
 
   void Reconcile(const Key& key, Done<Outcome> done);
 
+  // A job that nobody can do anything for. Says so in the log and in an event.
+  void TellUnreadable(const Unreadable& job);
+
   // A pod has come into view.
   void Saw(const Pod& pod);
   // A job is gone, or another one has its name.
@@ -75,6 +78,7 @@ class Reconciler {
   void CreatePod(const PassPtr& pass, const Replica& replica);
   void RemovePod(const PassPtr& pass, const PodDeletion& deletion);
   void LookFor(const PassPtr& pass, std::int64_t rank);
+  void Inquire(const PassPtr& pass, const Inquiry& inquiry);
   void DeleteJob(const PassPtr& pass);
   void OnActed(const PassPtr& pass, const Result<void>& result);
   void Record(const Job& before, const Job& after);

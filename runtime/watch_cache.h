@@ -91,6 +91,11 @@ class WatchCache final : private Reflector::Sink {
   // lives. It must not destroy the cache.
   void Subscribe(Handler handler) { handlers_.push_back(std::move(handler)); }
 
+  // `handler` is called for every object that is there and cannot be read, when that is seen.
+  void SubscribeUnreadable(std::function<void(const Unreadable&)> handler) {
+    unreadable_handlers_.push_back(std::move(handler));
+  }
+
   // How well it follows, for health and metrics.
   const Reflector& reflector() const { return reflector_; }
 
@@ -107,8 +112,10 @@ class WatchCache final : private Reflector::Sink {
   void Put(Object object) override {
     Key key = KeyOf(MetadataOf(object));
     if (auto* unreadable = std::get_if<Unreadable>(&object)) {
-      unreadable_.insert_or_assign(key, std::move(*unreadable));
-      return Replace(key, nullptr);
+      const auto entry = unreadable_.insert_or_assign(key, std::move(*unreadable)).first;
+      Replace(key, nullptr);
+      for (const auto& handler : unreadable_handlers_) handler(entry->second);
+      return;
     }
     unreadable_.erase(key);
     auto* value = std::get_if<T>(&object);
@@ -173,6 +180,7 @@ class WatchCache final : private Reflector::Sink {
   std::map<std::string, std::map<std::string, std::set<const Key*, ByKey>>> indexed_;
   std::map<Key, Unreadable> unreadable_;
   std::vector<Handler> handlers_;
+  std::vector<std::function<void(const Unreadable&)>> unreadable_handlers_;
   std::vector<std::function<void()>> when_ready_;
   Reflector reflector_;  // The last member: it is the first to go, and calls into the others.
 };

@@ -87,8 +87,10 @@ Result<std::string> QueryTarget(const Query& query) {
     selector += "=";
     selector += value;
   }
+  if (!fits(query.about)) return Invalid("about: '" + Printable(query.about) + "' is no uid");
   std::string target = Collection(query.kind, query.name_space) + "?";
   if (!selector.empty()) target += "labelSelector=" + Encoded(selector) + "&";
+  if (!query.about.empty()) target += "fieldSelector=" + Encoded("involvedObject.uid=" + query.about) + "&";
   return target;
 }
 

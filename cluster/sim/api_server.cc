@@ -68,6 +68,8 @@ Result<std::uint64_t> ParseVersion(const std::string& text) {
 
 bool Matches(const Query& query, const Stored& object) {
   if (object.ref.kind != query.kind || !Selects(query, object.ref.key)) return false;
+  const auto* event = std::get_if<Event>(&object.object);
+  if (!query.about.empty() && (event == nullptr || event->about.uid != query.about)) return false;
   const Labels& labels = MetadataOf(object.object).labels;
   return std::all_of(query.labels.begin(), query.labels.end(), [&](const auto& wanted) {
     const auto found = labels.find(wanted.first);
