@@ -24,6 +24,18 @@ enum class JobPhase { kPending, kStarting, kRunning, kStopping, kSucceeded, kFai
 
 std::string_view ToString(JobPhase phase);
 
+// The members of `spec`, and those that may change in a job's life.
+inline constexpr std::string_view kJobSpecFields[] = {"template",
+                                                      "minReplicas",
+                                                      "maxReplicas",
+                                                      "preemptible",
+                                                      "startTimeoutSeconds",
+                                                      "backoffLimit",
+                                                      "activeDeadlineSeconds",
+                                                      "ttlSecondsAfterFinished",
+                                                      "suspend"};
+inline constexpr std::string_view kMutableJobSpecFields[] = {"suspend", "minReplicas", "maxReplicas"};
+
 struct JobSpec {
   PodTemplate pod_template;
   std::int64_t min_replicas = 0;
@@ -77,6 +89,7 @@ struct Job {
   friend bool operator==(const Job&, const Job&) = default;
 };
 
+void Decode(const Reader& in, JobSpec* out);
 void Decode(const Reader& in, JobStatus* out);
 void Decode(const Reader& in, Job* out);
 nlohmann::json Encode(const JobStatus& status);

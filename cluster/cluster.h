@@ -29,6 +29,7 @@
 #include "api/document.h"
 #include "api/metadata.h"
 #include "api/object.h"
+#include "api/pod_template.h"
 #include "runtime/result.h"
 
 namespace adaptdl {
@@ -134,6 +135,11 @@ class Cluster {
   // Asks for the object to go. Done means that this is recorded, not that it is gone: a pod that runs first
   // ends, an object with finalizers waits for them. Objects that it owns go after it.
   virtual void Delete(const Deletion& deletion, Done<void> done) = 0;
+
+  // Whether the server would take a pod of this template; nothing is kept. kInvalid with the server's own
+  // words where it would not.
+  virtual void CheckTemplate(const std::string& name_space, const PodTemplate& pod_template,
+                             Done<void> done) = 0;
 };
 
 }  // namespace adaptdl

@@ -11,12 +11,14 @@
 
 #include "cluster/kube/kube_cluster.h"
 #include "cluster/kube/kube_config.h"
+#include "operator/admission.h"
 #include "operator/operator.h"
 #include "operator/settings.h"
 #include "runtime/event_loop.h"
 #include "runtime/health.h"
 #include "runtime/http_server.h"
 #include "runtime/shutdown.h"
+#include "runtime/tls_files.h"
 
 namespace adaptdl {
 namespace {
@@ -125,6 +127,31 @@ class Program {
     if (!server) return tl::unexpected(server.error());
     health_server_ = *std::move(server);
     log_.Info("serving metrics and health", {{"port", health_server_->port()}});
+    return settings_.webhook_port == 0 ? Result<void>() : ServeWebhook();
+  }
+
+  Result<void> ServeWebhook() {
+    auto reviews = metrics_.AddCounter("adaptdl_admission_reviews_total",
+                                       "Jobs that were looked at on admission", {"result"});
+    if (!reviews) return tl::unexpected(reviews.error());
+    const TlsFiles files{settings_.webhook_certificate, settings_.webhook_key};
+    const auto identity = ReadTlsFiles(files);
+    if (!identity) return tl::unexpected(identity.error());
+    HttpServerOptions options;
+    options.address = settings_.address;
+    options.port = static_cast<std::uint16_t>(settings_.webhook_port);
+    options.body_bytes = kMaxReviewBytes;
+    options.connections = 1000;
+    options.tls = *identity;
+    const Logger log = log_.Named("webhook");
+    auto server =
+        HttpServer::Start(options, OnClock(loop_, AdmissionHandler(loop_, *cluster_, log, *reviews)));
+    if (!server) return tl::unexpected(server.error());
+    webhook_ = *std::move(server);
+    certificates_ = std::make_unique<TlsReloader>(
+        loop_, files, *identity, [this](const TlsIdentity& renewed) { return webhook_->ReloadTls(renewed); },
+        log);
+    log.Info("serving admission", {{"port", webhook_->port()}});
     return {};
   }
 
@@ -150,6 +177,7 @@ class Program {
   std::unique_ptr<Cluster> cluster_;
   std::unique_ptr<Operator> operator_;
   std::unique_ptr<HttpServer> webhook_;
+  std::unique_ptr<TlsReloader> certificates_;
   std::unique_ptr<HttpServer> health_server_;
   Timer housekeeping_;
 };

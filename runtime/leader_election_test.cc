@@ -57,6 +57,7 @@ class Cable final : public Cluster {
     return nullptr;
   }
   void Delete(const Deletion&, Done<void>) override { FAIL(); }
+  void CheckTemplate(const std::string&, const PodTemplate&, Done<void>) override { FAIL(); }
 
  private:
   Done<Object> Answer(Done<Object> done) {

@@ -62,6 +62,7 @@ class ScriptedCluster final : public Cluster {
   void Create(Kind, const Document&, Done<Object>) override { FAIL(); }
   void Apply(const Patch&, Done<Object>) override { FAIL(); }
   void Delete(const Deletion&, Done<void>) override { FAIL(); }
+  void CheckTemplate(const std::string&, const PodTemplate&, Done<void>) override { FAIL(); }
 
   std::deque<ListCall> lists;  // All there have been.
   std::deque<Stream> streams;

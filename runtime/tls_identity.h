@@ -14,6 +14,8 @@ namespace adaptdl {
 struct TlsIdentity {
   std::string certificates;  // PEM: the server's own first, then those that lead to its authority.
   std::string key;           // PEM, without a passphrase. Gets into no message.
+
+  friend bool operator==(const TlsIdentity&, const TlsIdentity&) = default;
 };
 
 // What connections of a server are made from, TLS 1.2 or newer. Fails where either part does not read or the

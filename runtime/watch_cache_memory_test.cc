@@ -121,6 +121,7 @@ class ManyPods final : public Cluster {
   void Create(Kind, const Document&, Done<Object>) override { FAIL(); }
   void Apply(const Patch&, Done<Object>) override { FAIL(); }
   void Delete(const Deletion&, Done<void>) override { FAIL(); }
+  void CheckTemplate(const std::string&, const PodTemplate&, Done<void>) override { FAIL(); }
 
  private:
   Clock& clock_;

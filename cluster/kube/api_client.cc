@@ -14,14 +14,19 @@ bool IsSuccess(const TransferAnswer& answer) {
   return answer.end == TransferAnswer::End::kAnswered && answer.status / 100 == 2;
 }
 
+bool IsRead(const ApiCall& call) { return call.request.method == "GET" || call.dry_run; }
+
 Error ErrorOf(const TransferAnswer& answer, const ApiCall& call) {
   const auto error = [&](ErrorCode code, bool retryable) {
     return Error{code, call.what + ": " + answer.message, retryable};
   };
-  const bool write = call.request.method != "GET";
+  const bool write = !IsRead(call);
   switch (answer.end) {
     case TransferAnswer::End::kAnswered: {
       Error failure = ErrorFromAnswer(answer.status, answer.body, call.what);
+      if (call.dry_run && failure.code == ErrorCode::kInvalid) {
+        return ErrorFromAnswer(answer.status, answer.body, "");
+      }
       // The server failed in the middle of it, as when its store did not answer: it may have been done.
       const bool taken = answer.status >= 500 && answer.retry_after.count() == 0;
       if (write && taken && failure.code == ErrorCode::kUnavailable) failure.code = ErrorCode::kTimeout;
@@ -136,7 +141,7 @@ void ApiClient::Answered(std::uint64_t id, const TransferAnswer& answer, std::sh
     return Schedule(id, Duration::zero());
   }
   const Attempt attempt{.number = pending.attempt,
-                        .read = pending.call.request.method == "GET",
+                        .read = IsRead(pending.call),
                         .end = answer.end,
                         .status = answer.status,
                         .retry_after = answer.retry_after};

@@ -24,6 +24,9 @@ struct ApiCall {
   TransferRequest request;
   // Reads the body of a 2xx answer, on the I/O thread.
   std::function<std::shared_ptr<void>(std::string_view body)> decode;
+  // The server is asked to keep nothing: it may be tried again like a read, and what is wrong with it is told
+  // in the server's own words.
+  bool dry_run = false;
 };
 
 // All methods on the clock's thread, where handlers are called, too. Once it is destroyed none is.

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "cluster/kube/quiet_thread.h"
+#include "runtime/small_file.h"
 
 namespace adaptdl {
 namespace {

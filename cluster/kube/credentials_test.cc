@@ -8,6 +8,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "runtime/event_loop.h"
+#include "runtime/small_file.h"
 
 namespace adaptdl {
 namespace {

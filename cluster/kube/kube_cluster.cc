@@ -1,6 +1,7 @@
 #include "cluster/kube/kube_cluster.h"
 
 #include <random>
+#include <type_traits>
 #include <utility>
 
 #include "api/json.h"
@@ -26,6 +27,15 @@ std::string What(std::string_view verb, const Query& query) {
   std::string what = std::string(verb) + " " + std::string(ToString(query.kind));
   if (!query.name_space.empty()) what += " in " + Printable(query.name_space);
   return what;
+}
+
+// Whether a pod could be made of some template.
+struct TemplateCheck {
+  const std::string& name_space;
+};
+
+std::string What(std::string_view /*verb*/, const TemplateCheck& check) {
+  return "check a pod template in " + Printable(check.name_space);
 }
 
 // What is shared between a watch, its transfer and what is posted. The handler is gone once there is nothing
@@ -129,6 +139,19 @@ class KubeCluster final : public Cluster {
         [](std::string_view) { return Result<void>(); }, std::move(done));
   }
 
+  void CheckTemplate(const std::string& name_space, const PodTemplate& pod_template,
+                     Done<void> done) override {
+    // The server makes up its name, so that a template which somebody keeps is not in the way.
+    const json body = {{"apiVersion", "v1"},
+                       {"kind", "PodTemplate"},
+                       {"metadata", {{"generateName", "adaptdljob-"}}},
+                       {"template", pod_template.value()}};
+    Run<void>(
+        "create", TemplateCheck{name_space}, TemplateCheckTarget(name_space),
+        {.method = "POST", .body = ToText(body), .content_type = "application/json"},
+        [](std::string_view) { return Result<void>(); }, std::move(done));
+  }
+
  private:
   template <typename T>
   using Read = std::function<Result<T>(std::string_view body)>;
@@ -160,7 +183,8 @@ class KubeCluster final : public Cluster {
       if (!*result) result->error().message = what + ": " + result->error().message;
       return result;
     };
-    client_->Start({verb, KindOfSubject(subject), std::move(what), std::move(request), decode},
+    constexpr bool kDryRun = std::is_same_v<Subject, TemplateCheck>;
+    client_->Start({verb, KindOfSubject(subject), std::move(what), std::move(request), decode, kDryRun},
                    [done = std::move(done)](Result<std::shared_ptr<void>> answer) {
                      if (!answer) return done(tl::unexpected(std::move(answer.error())));
                      done(std::move(*std::static_pointer_cast<Result<T>>(*answer)));
@@ -169,6 +193,7 @@ class KubeCluster final : public Cluster {
 
   static Kind KindOfSubject(const Ref& ref) { return ref.kind; }
   static Kind KindOfSubject(const Query& query) { return query.kind; }
+  static Kind KindOfSubject(const TemplateCheck& /*check*/) { return Kind::kPod; }
 
   // Says later that there is nothing to send.
   template <typename T>

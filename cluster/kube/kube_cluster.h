@@ -31,6 +31,7 @@ struct KubeOptions {
   std::string user_agent = "adaptdl-sched";
   // Called on the clock's thread at the end of each request, retries included: verb as Kubernetes names it
   // ("get", "list", "watch", "create", "patch", "delete"), kind, HTTP status; status 0: no answer came.
+  // The check of a template is a "create" of a Pod.
   std::function<void(std::string_view verb, Kind kind, int status)> on_request = {};
   std::uint64_t seed = 1;  // Of delays before retries and lengths of watches; differs between processes.
 };

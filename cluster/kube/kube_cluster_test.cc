@@ -148,6 +148,38 @@ TEST_F(ThreadsKubeCluster, RefusalsAndNonsense) {
   EXPECT_EQ(bad.error(), (Error{ErrorCode::kInvalid, "get Pod ns/..: name: '..' is no name", false}));
 }
 
+TEST_F(ThreadsKubeCluster, ChecksATemplateByADryRun) {
+  std::atomic<int> count = 0;
+  Serve([&](const Request&, const Reply& reply) {
+    switch (++count) {
+      case 1:
+        return reply.Answer(201, "{}");
+      case 2:  // Doing it twice does no harm.
+        return reply.Cut();
+      case 3:
+        return reply.Answer(422, R"({"kind":"Status","reason":"Invalid","message":"no image"})");
+      default:
+        return reply.Answer(403, R"({"kind":"Status","reason":"Forbidden","message":"not you"})");
+    }
+  });
+  const PodTemplate pod_template(json::parse(R"({"spec":{"containers":[]}})"));
+  const auto check = [&](const std::string& name_space) {
+    return Wait<void>(
+        [&](Done<void> done) { cluster_->CheckTemplate(name_space, pod_template, std::move(done)); });
+  };
+  EXPECT_TRUE(check("ns"));
+  EXPECT_EQ(check("ns").error(), (Error{ErrorCode::kInvalid, "no image", false}));
+  EXPECT_EQ(check("ns").error(),
+            (Error{ErrorCode::kForbidden, "check a pod template in ns: not you (403 Forbidden)", false}));
+  EXPECT_EQ(check("..").error().code, ErrorCode::kInvalid);
+  const auto requests = server_->requests();
+  ASSERT_EQ(requests.size(), 4);
+  EXPECT_EQ(requests[0].method + requests[0].target, "POST/api/v1/namespaces/ns/podtemplates?dryRun=All");
+  EXPECT_EQ(json::parse(requests[0].body), json::parse(R"({"apiVersion":"v1","kind":"PodTemplate",
+      "metadata":{"generateName":"adaptdljob-"},"template":{"spec":{"containers":[]}}})"));
+  EXPECT_THAT(seen_, ElementsAre("create Pod 201", "create Pod 0", "create Pod 422", "create Pod 403"));
+}
+
 TEST_F(ThreadsKubeCluster, TriesAgainWhatDoesNoHarm) {
   std::atomic<int> count = 0;
   Serve([&](const Request& request, const Reply& reply) {

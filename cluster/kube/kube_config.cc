@@ -3,9 +3,8 @@
 #include <array>
 #include <cstdint>
 #include <exception>
-#include <fstream>
-#include <sstream>
 
+#include "runtime/small_file.h"
 #include "runtime/utf8.h"
 #include "yaml-cpp/yaml.h"
 
@@ -211,19 +210,6 @@ Result<KubeConnection> InCluster(const Environment& environment, const std::stri
 }
 
 }  // namespace
-
-Result<std::string> ReadSmallFile(const std::string& path, std::size_t limit) {
-  std::ifstream in(path, std::ios::binary);
-  if (!in) return Fail(ErrorCode::kNotFound, Printable(path) + ": cannot be opened");
-  std::string text(limit + 1, '\0');
-  in.read(text.data(), static_cast<std::streamsize>(text.size()));
-  // A folder, too, can be opened; only reading it fails.
-  if (in.bad()) return Fail(ErrorCode::kInvalid, Printable(path) + ": cannot be read");
-  text.resize(static_cast<std::size_t>(in.gcount()));
-  if (text.size() > limit)
-    return Invalid(Printable(path) + ": longer than " + std::to_string(limit) + " bytes");
-  return text;
-}
 
 Result<KubeConnection> ParseKubeconfig(std::string_view text, const std::string& folder) {
   // Otherwise the parser would guess at UTF-16 and UTF-32.

@@ -57,7 +57,4 @@ Result<KubeConnection> LoadKubeconfig(const std::string& path);
 // `root` stands before the paths of the latter two, for tests.
 Result<KubeConnection> FindConnection(const Environment& environment, const std::string& root = "");
 
-// A whole file of at most `limit` bytes. kNotFound where there is none.
-Result<std::string> ReadSmallFile(const std::string& path, std::size_t limit);
-
 }  // namespace adaptdl

@@ -121,6 +121,12 @@ Result<std::string> ObjectPath(const Ref& ref) {
   });
 }
 
+Result<std::string> TemplateCheckTarget(const std::string& name_space) {
+  return CheckNamespace(Kind::kPod, name_space).map([&] {
+    return "/api/v1/namespaces/" + Encoded(name_space) + "/podtemplates?dryRun=All";
+  });
+}
+
 Result<std::string> ListTarget(const Query& query, std::size_t limit, const std::string& token) {
   return QueryTarget(query).map([&](std::string target) {
     if (limit > 0) target += "limit=" + std::to_string(limit) + "&";

@@ -19,6 +19,9 @@ Result<std::string> ObjectPath(const Ref& ref);
 // The path of all objects of a kind in one namespace, for a new one.
 Result<std::string> CollectionPath(Kind kind, const std::string& name_space);
 
+// Path and query of a new pod template that is checked but not kept.
+Result<std::string> TemplateCheckTarget(const std::string& name_space);
+
 // Path and query of a list or a watch. Labels that could not be labels are refused.
 Result<std::string> ListTarget(const Query& query, std::size_t limit, const std::string& token);
 Result<std::string> WatchTarget(const Query& query, const std::string& resource_version,

@@ -17,6 +17,7 @@ TEST(ResourcePath, Objects) {
   EXPECT_EQ(ObjectPath({Kind::kPod, {"ns", "a?b=c&\xc3\xa9"}}),
             "/api/v1/namespaces/ns/pods/a%3Fb%3Dc%26%C3%A9");
   EXPECT_EQ(CollectionPath(Kind::kPod, "ns"), "/api/v1/namespaces/ns/pods");
+  EXPECT_EQ(TemplateCheckTarget("ns"), "/api/v1/namespaces/ns/podtemplates?dryRun=All");
 }
 
 TEST(ResourcePath, RefusesWhatWouldLeadElsewhere) {
@@ -24,6 +25,7 @@ TEST(ResourcePath, RefusesWhatWouldLeadElsewhere) {
     EXPECT_FALSE(ObjectPath({Kind::kPod, {"ns", name}})) << name;
     EXPECT_FALSE(ObjectPath({Kind::kPod, {name, "a"}})) << name;
     EXPECT_FALSE(CollectionPath(Kind::kPod, name)) << name;
+    EXPECT_FALSE(TemplateCheckTarget(name)) << name;
   }
   EXPECT_THAT(ObjectPath({Kind::kNode, {"ns", "a"}}).error().message, HasSubstr("a Node has none"));
   EXPECT_FALSE(ListTarget({.kind = Kind::kPod, .name_space = ".."}, 0, ""));

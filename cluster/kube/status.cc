@@ -58,10 +58,13 @@ Error ErrorFromStatus(const json& status, int code, std::string_view what) {
   const std::string reason = TextMember(status, "reason");
   const std::string message = TextMember(status, "message");
   constexpr std::size_t kShown = 500;
+  constexpr std::size_t kShownAlone = 2000;  // Somebody has to mend what it names.
   constexpr std::size_t kShownReason = 50;
-  std::string text = std::string(what) + ": " + (message.empty() ? "refused" : Printable(message, kShown)) +
-                     " (" + std::to_string(code) +
-                     (reason.empty() ? "" : " " + Printable(reason, kShownReason)) + ")";
+  std::string text = message.empty() ? "refused" : Printable(message, what.empty() ? kShownAlone : kShown);
+  if (!what.empty()) {
+    text = std::string(what) + ": " + text + " (" + std::to_string(code) +
+           (reason.empty() ? "" : " " + Printable(reason, kShownReason)) + ")";
+  }
   const ErrorCode mapped = CodeOf(code, reason);
   return {mapped, std::move(text), mapped == ErrorCode::kUnavailable || mapped == ErrorCode::kTimeout};
 }

@@ -57,6 +57,8 @@ TEST(Status, MessageHasTheServersWordsMadeSafe) {
   EXPECT_EQ(ErrorFromAnswer(502, "", "x").message, "x: refused (502)");
   EXPECT_EQ(ErrorFromAnswer(500, R"({"kind":"Status","message":"a\u001bb","reason":"\n"})", "x").message,
             "x: a\\x1bb (500 \\x0a)");
+  EXPECT_EQ(ErrorFromAnswer(422, Body("Invalid"), "").message, "words");
+  EXPECT_EQ(ErrorFromAnswer(422, R"({"kind":"Status","message":"a\nb"})", "").message, "a\\x0ab");
 }
 
 TEST(Status, InAWatchItsOwnCodeCounts) {

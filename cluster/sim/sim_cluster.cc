@@ -6,6 +6,7 @@
 
 #include "cluster/sim/sim_watch.h"
 #include "cluster/sim/sim_world.h"
+#include "cluster/sim/validation.h"
 #include "nlohmann/json.hpp"
 
 namespace adaptdl {
@@ -164,6 +165,13 @@ void SimCluster::Delete(const Deletion& deletion, Done<void> done) {
       Describe("DELETE", deletion.ref), true,
       [&world = world_, deletion] { return world.server().Delete(deletion, world.clock().Wall()); },
       std::move(done));
+}
+
+void SimCluster::CheckTemplate(const std::string& name_space, const PodTemplate& pod_template,
+                               Done<void> done) {
+  Send<void>(
+      "CHECK template " + Printable(name_space), false,
+      [pod_template] { return ValidateTemplate(pod_template); }, std::move(done));
 }
 
 }  // namespace adaptdl

@@ -39,6 +39,8 @@ class SimCluster final : public Cluster {
   void Create(Kind kind, const Document& object, Done<Object> done) override;
   void Apply(const Patch& patch, Done<Object> done) override;
   void Delete(const Deletion& deletion, Done<void> done) override;
+  void CheckTemplate(const std::string& name_space, const PodTemplate& pod_template,
+                     Done<void> done) override;
 
  private:
   enum class Fate { kFine, kUnavailable, kTimeoutDone, kTimeoutNotDone, kCrashBefore, kCrashAfter };

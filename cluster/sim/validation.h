@@ -6,6 +6,7 @@
 
 #include "api/metadata.h"
 #include "api/object.h"
+#include "api/pod_template.h"
 #include "nlohmann/json_fwd.hpp"
 #include "runtime/result.h"
 
@@ -14,6 +15,9 @@ namespace adaptdl {
 // The object as it reads, or kInvalid with the field. A job is held to its CRD's schema alone, so it may come
 // out as Unreadable; the other kinds are Kubernetes' own, which takes nothing that it cannot read.
 Result<Object> ValidateObject(Kind kind, const nlohmann::json& value);
+
+// Of a pod that is made of it.
+Result<void> ValidateTemplate(const PodTemplate& pod_template);
 
 // metadata.ownerReferences, or kInvalid.
 Result<std::vector<Owner>> ReadOwners(const nlohmann::json& metadata);

@@ -29,6 +29,7 @@ class Hose final : public Cluster {
   void Create(Kind, const Document&, Done<Object>) override {}
   void Apply(const Patch&, Done<Object>) override {}
   void Delete(const Deletion&, Done<void>) override {}
+  void CheckTemplate(const std::string&, const PodTemplate&, Done<void>) override {}
 
   Clock* clock = nullptr;
   WatchHandler handler;

@@ -1,5 +1,7 @@
 #include "tests/conformance/conformance.h"
 
+#include "nlohmann/json.hpp"
+
 namespace adaptdl {
 
 void Conformance::SetUp() {
@@ -45,6 +47,12 @@ Result<Object> Conformance::Apply(const Patch& patch) {
 
 Result<void> Conformance::Delete(const Deletion& deletion) {
   return Await<void>([&](Done<void> done) { cluster().Delete(deletion, std::move(done)); });
+}
+
+Result<void> Conformance::CheckTemplate(const std::string& json) {
+  const PodTemplate pod_template(Document::Parse(json).value().value());
+  return Await<void>(
+      [&](Done<void> done) { cluster().CheckTemplate(name_space_, pod_template, std::move(done)); });
 }
 
 std::unique_ptr<Recording> Conformance::Record(const Query& query, const std::string& resource_version) {

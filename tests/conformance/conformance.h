@@ -39,6 +39,7 @@ class Conformance : public testing::TestWithParam<MakeCluster> {
   Result<Object> Create(Kind kind, const std::string& json);
   Result<Object> Apply(const Patch& patch);
   Result<void> Delete(const Deletion& deletion);
+  Result<void> CheckTemplate(const std::string& json);
   std::unique_ptr<Recording> Record(const Query& query, const std::string& resource_version);
   void GoOn(const Query& query, Recording* recording);
   bool RunUntilGone(const Ref& ref);

@@ -253,6 +253,38 @@ TEST_P(Conformance, LeaseChangesHandsOnlyByItsVersion) {
   EXPECT_EQ(std::get<Lease>(Get(ref).value()).duration_seconds, 15);
 }
 
+TEST_P(Conformance, TemplateThatCouldBeAPodPasses) {
+  for (const std::string more :
+       {"", R"(, "metadata": {"name": "Not_A_Name", "creationTimestamp": null, "labels": {"a": "b"}})",
+        R"(, "metadata": null)"}) {
+    const Result<void> checked =
+        CheckTemplate(R"({"spec": {"containers": [{"name": "main", "image": "test/tools:1",
+            "resources": {"limits": {"cpu": "500m", "nvidia.com/gpu": 1}}}]})" +
+                      more + "}");
+    EXPECT_TRUE(checked.has_value()) << more << ": " << checked.error().message;
+  }
+  EXPECT_THAT(List(Pods()).value().objects, IsEmpty());
+}
+
+TEST_P(Conformance, TemplateThatCouldBeNoPodIsRefused) {
+  for (
+      const char* json : {
+          "{}",
+          R"({"spec": {}})",
+          R"({"spec": {"containers": []}})",
+          R"({"spec": {"containers": {}}})",
+          R"({"spec": {"containers": [{"name": "main"}]}})",
+          R"({"spec": {"containers": [{"name": "main", "image": 3}]}})",
+          R"({"spec": {"containers": [{"name": "main", "image": "i",
+               "resources": {"limits": {"cpu": "lots"}}}]}})",
+          R"({"metadata": {"labels": {"a": "/"}}, "spec": {"containers": [{"name": "main", "image": "i"}]}})",
+      }) {
+    EXPECT_EQ(CodeOf(CheckTemplate(json)), ErrorCode::kInvalid) << json;
+  }
+  EXPECT_THAT(CheckTemplate(R"({"spec": {"containers": []}})").error().message,
+              HasSubstr("template.spec.containers: "));
+}
+
 TEST_P(Conformance, OwnedObjectsGoAfterTheirOwner) {
   const Metadata owner = MetadataOf(Create(Kind::kJob, JobJson("a")).value());
   const std::string reference =
