@@ -23,8 +23,8 @@ using ::testing::IsEmpty;
 
 class TlsFilesTest : public testing::Test {
  protected:
-  TlsFilesTest() { std::filesystem::create_directories(folder_); }
-  ~TlsFilesTest() override { std::filesystem::remove_all(folder_); }
+  void SetUp() override { std::filesystem::create_directories(folder_); }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
 
   void Write(const TlsIdentity& identity) {
     std::ofstream(files_.certificates) << identity.certificates;

@@ -32,8 +32,8 @@ json At(const json& value, const char* place) {
 void CheckAllowed(const json& request) {
   const bool is_job =
       At(request, "/kind/group") == "adaptdl.petuum.com" && At(request, "/kind/kind") == "AdaptDLJob";
-  const json sub_resource = At(request, "/subResource");
-  if (!is_job || (!sub_resource.is_null() && sub_resource != "")) return;
+  const std::string sub_resource = At(request, "/subResource").dump();
+  if (!is_job || (sub_resource != "null" && sub_resource != "\"\"")) return;
   if (At(request, "/operation") == "CREATE") {
     Check(!At(request, "/object/spec/template/spec/containers").empty(), "a new job has containers");
     const json min = At(request, "/object/spec/minReplicas");
