@@ -41,9 +41,7 @@ int Code(const Pod& pod, const char* annotation, int otherwise) {
 
 bool HasEnded(const Pod& pod) { return pod.phase == PodPhase::kSucceeded || pod.phase == PodPhase::kFailed; }
 
-json Condition(const char* type, bool holds) {
-  return {{"type", type}, {"status", holds ? "True" : "False"}};
-}
+json Stated(const char* type, bool holds) { return {{"type", type}, {"status", holds ? "True" : "False"}}; }
 
 // The part of a pod's status that follows from the state that all of its containers are in.
 json StatusOf(const Pod& pod, std::string_view phase, const json& state) {
@@ -60,8 +58,8 @@ json StatusOf(const Pod& pod, std::string_view phase, const json& state) {
   }
   return {{"phase", phase},
           {"conditions",
-           {Condition("Initialized", true), Condition("Ready", running),
-            Condition("ContainersReady", running), Condition("PodScheduled", true)}},
+           {Stated("Initialized", true), Stated("Ready", running), Stated("ContainersReady", running),
+            Stated("PodScheduled", true)}},
           {"containerStatuses", std::move(containers)}};
 }
 
@@ -130,7 +128,7 @@ void SimNodes::Add(const std::string& name, const Labels& resources, Labels labe
                            {"status",
                             {{"capacity", amounts},
                              {"allocatable", amounts},
-                             {"conditions", json::array({Condition("Ready", true)})}}}});
+                             {"conditions", json::array({Stated("Ready", true)})}}}});
   Return(name);
 }
 
