@@ -54,8 +54,8 @@ void Decode(const Reader& in, Operation* /*out*/) {
   if (needs_value && !in.value().contains("value")) in.Fail("value", "missing");
 }
 
-// Throws what the library throws. The library's own patch takes for granted that nothing is added to a text or
-// a number, and moves and copies are such additions too.
+// Throws what the library throws. The library's own patch takes for granted that nothing is added to a text
+// or a number, and moves and copies are such additions too.
 Result<void> Apply(const json& operation, json* document) {
   const std::string& name = operation.at("op").get_ref<const std::string&>();
   const json::json_pointer path(operation.at("path").get_ref<const std::string&>());
@@ -63,7 +63,8 @@ Result<void> Apply(const json& operation, json* document) {
     const json& from = operation.at("from");
     json value = document->at(json::json_pointer(from.get_ref<const std::string&>()));
     if (name == "move") {
-      if (Result<void> removed = Apply({{"op", "remove"}, {"path", from}}, document); !removed) return removed;
+      if (Result<void> removed = Apply({{"op", "remove"}, {"path", from}}, document); !removed)
+        return removed;
     }
     return Apply({{"op", "add"}, {"path", operation["path"]}, {"value", std::move(value)}}, document);
   }
@@ -88,7 +89,8 @@ Result<json> ApplyPatch(const json& patch, json document, const std::string& nam
       return Invalid(ElementPath(name, i) + ": " + path + ": " + message);
     };
     try {
-      if (Result<void> applied = Apply(patch[i], &document); !applied) return refused(applied.error().message);
+      if (Result<void> applied = Apply(patch[i], &document); !applied)
+        return refused(applied.error().message);
     } catch (const json::exception& error) {
       return refused(Message(error));
     }

@@ -35,19 +35,21 @@ TEST(JsonPatch, DoesWhatTheStandardSays) {
   };
   const Case cases[] = {
       {R"({"a": 1})", "[]", R"({"a":1})"},
-      {R"({"a": 1})", R"([{"op": "add", "path": "/b", "value": null, "comment": "ignored"}])", R"({"a":1,"b":null})"},
+      {R"({"a": 1})", R"([{"op": "add", "path": "/b", "value": null, "comment": "ignored"}])",
+       R"({"a":1,"b":null})"},
       {R"({"a": 1})", R"([{"op": "add", "path": "/a", "value": 2}])", R"({"a":2})"},
       {R"({"a": [1, 3]})", R"([{"op": "add", "path": "/a/1", "value": 2}])", R"({"a":[1,2,3]})"},
       {R"({"a": [1]})", R"([{"op": "add", "path": "/a/-", "value": [2]}])", R"({"a":[1,[2]]})"},
       {R"({"a": 1})", R"([{"op": "add", "path": "", "value": 3}])", "3"},
-      {R"({"a": {"b/c": 1, "~": 2}})", R"([{"op": "remove", "path": "/a/b~1c"}, {"op": "remove", "path": "/a/~0"}])",
-       R"({"a":{}})"},
+      {R"({"a": {"b/c": 1, "~": 2}})",
+       R"([{"op": "remove", "path": "/a/b~1c"}, {"op": "remove", "path": "/a/~0"}])", R"({"a":{}})"},
       {R"({"a": [1, 2]})", R"([{"op": "remove", "path": "/a/0"}])", R"({"a":[2]})"},
       {R"({"a": [1, 2]})", R"([{"op": "replace", "path": "/a/1", "value": {}}])", R"({"a":[1,{}]})"},
       {R"({"a": {"b": 1}, "c": {}})", R"([{"op": "move", "from": "/a/b", "path": "/c/d"}])",
        R"({"a":{},"c":{"d":1}})"},
       {R"({"a": [1, 2, 3]})", R"([{"op": "move", "from": "/a/0", "path": "/a/2"}])", R"({"a":[2,3,1]})"},
-      {R"({"a": {"b": 1}})", R"([{"op": "copy", "from": "/a", "path": "/a/c"}])", R"({"a":{"b":1,"c":{"b":1}}})"},
+      {R"({"a": {"b": 1}})", R"([{"op": "copy", "from": "/a", "path": "/a/c"}])",
+       R"({"a":{"b":1,"c":{"b":1}}})"},
       {R"({"a": {"b": 1}})", R"([{"op": "test", "path": "/a", "value": {"b": 1}}])", R"({"a":{"b":1}})"},
   };
   for (const Case& c : cases) EXPECT_EQ(Applied(c.document, c.patch), c.expect) << c.patch;
@@ -59,13 +61,17 @@ TEST(JsonPatch, SaysWhatDoesNotFit) {
   EXPECT_EQ(message(R"([{"op": "test", "path": "", "value": 1}])").substr(0, 6), "p[0]: ");
   EXPECT_EQ(message(R"([{"op": "remove", "path": "/a"}, {"op": "remove", "path": "/a"}])"),
             "p[1]: /a: key 'a' not found");
-  EXPECT_THAT(message(R"([{"op": "add", "path": "/x/y", "value": 1}])"), StartsWith("p[0]: /x/y: key 'x' not found"));
-  EXPECT_THAT(message(R"([{"op": "replace", "path": "/x", "value": 1}])"), StartsWith("p[0]: /x: key 'x' not found"));
+  EXPECT_THAT(message(R"([{"op": "add", "path": "/x/y", "value": 1}])"),
+              StartsWith("p[0]: /x/y: key 'x' not found"));
+  EXPECT_THAT(message(R"([{"op": "replace", "path": "/x", "value": 1}])"),
+              StartsWith("p[0]: /x: key 'x' not found"));
   EXPECT_THAT(message(R"([{"op": "remove", "path": ""}])"), StartsWith("p[0]: : "));
   EXPECT_THAT(message(R"([{"op": "move", "from": "/a", "path": "/a/b"}])"), StartsWith("p[0]: /a/b: "));
-  EXPECT_THAT(message(R"([{"op": "copy", "from": "/x", "path": "/y"}])"), StartsWith("p[0]: /y: key 'x' not found"));
+  EXPECT_THAT(message(R"([{"op": "copy", "from": "/x", "path": "/y"}])"),
+              StartsWith("p[0]: /y: key 'x' not found"));
   EXPECT_THAT(message(R"([{"op": "test", "path": "/a/text", "value": "y"}])"), HasSubstr("unsuccessful"));
-  for (const char* index : {"/list/3", "/list/01", "/list/x", "/list/", "/list/-1", "/list/99999999999999999999"}) {
+  for (const char* index :
+       {"/list/3", "/list/01", "/list/x", "/list/", "/list/-1", "/list/99999999999999999999"}) {
     const std::string patch = R"([{"op": "add", "value": 1, "path": ")" + std::string(index) + "\"}]";
     EXPECT_THAT(message(patch.c_str()), StartsWith("p[0]: " + std::string(index) + ": ")) << index;
   }
@@ -74,13 +80,13 @@ TEST(JsonPatch, SaysWhatDoesNotFit) {
 // The library would end the program, or do nothing.
 TEST(JsonPatch, AddsNothingToWhatHasNoParts) {
   const char* document = R"({"text": "x", "none": null, "list": [[], 1]})";
-  for (const char* patch : {R"([{"op": "add", "path": "/text/a", "value": 1}])",
-                            R"([{"op": "remove", "path": "/text/a"}])",
-                            R"([{"op": "add", "path": "/none/a", "value": 1}])",
-                            R"([{"op": "copy", "from": "/list", "path": "/text/a"}])",
-                            R"([{"op": "move", "from": "/list", "path": "/text/a"}])",
-                            R"([{"op": "move", "from": "/text/a", "path": "/b"}])",
-                            R"([{"op": "move", "from": "/list/0", "path": "/list/0/-"}])"}) {
+  for (const char* patch :
+       {R"([{"op": "add", "path": "/text/a", "value": 1}])", R"([{"op": "remove", "path": "/text/a"}])",
+        R"([{"op": "add", "path": "/none/a", "value": 1}])",
+        R"([{"op": "copy", "from": "/list", "path": "/text/a"}])",
+        R"([{"op": "move", "from": "/list", "path": "/text/a"}])",
+        R"([{"op": "move", "from": "/text/a", "path": "/b"}])",
+        R"([{"op": "move", "from": "/list/0", "path": "/list/0/-"}])"}) {
     EXPECT_THAT(Applied(document, patch), StartsWith("p[0]: ")) << patch;
   }
 }

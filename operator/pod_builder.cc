@@ -49,12 +49,10 @@ void Decode(const Reader& in, DefaultResources* /*out*/) {
 // Null, as a chart gives for what is not set, counts as none.
 Result<json> ParseSetting(std::string_view text, const char* name, const json& none) {
   if (text.empty()) return Result<json>(tl::in_place, none);
-  return ParseJson(text)
-      .map([&](json&& value) { return value.is_null() ? none : std::move(value); })
-      .map_error([&](Error error) {
-        error.message.insert(0, std::string(name) + ": ");
-        return error;
-      });
+  Result<json> value = ParseJson(text);
+  if (!value) return Invalid(std::string(name) + ": " + value.error().message);
+  if (value->is_null()) *value = none;
+  return value;
 }
 
 // A list of objects, where it is there, of which each has that text. What has no name cannot be told from
