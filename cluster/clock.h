@@ -25,8 +25,8 @@ class Clock {
   // Never goes back. From any thread.
   virtual Instant Now() const = 0;
 
-  // The date. For people and for fields that want one: it may jump, so nothing is decided by it. From any
-  // thread.
+  // The date. For people, for fields that want one, and for what has to outlast the process, such as a job's
+  // deadline. It may jump, so all else is decided by Now. From any thread.
   virtual Time Wall() const = 0;
 
   // Runs `task` on the clock's thread, soon, never inside this call. Tasks posted by one thread run in their

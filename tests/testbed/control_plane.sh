@@ -100,7 +100,7 @@ start_controller-manager() {
 
 start_scheduler() {
   run scheduler "$bin/kube-scheduler" --kubeconfig "$dir/kube-scheduler.conf" --leader-elect=false \
-    --bind-address 127.0.0.1 --port 0 --secure-port "$scheduler_port" --cert-dir "$dir/scheduler"
+    --bind-address 127.0.0.1 --port 0 --secure-port "$scheduler_port" --cert-dir "$dir/scheduler" --kube-api-qps 1000 --kube-api-burst 2000
   wait_for scheduler curl -sfk "https://127.0.0.1:$scheduler_port/healthz"
 }
 
