@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <string>
 #include <vector>
@@ -53,8 +54,9 @@ TEST(ConditionTest, KeepsItsTimeWhileItsStatusStays) {
 
 RC_GTEST_PROP(ConditionTest, TakesThePlaceOfTheOneOfItsType, ()) {
   const auto types = [](const std::vector<Condition>& conditions) {
-    std::vector<std::string> all;
-    for (const Condition& one : conditions) all.push_back(one.type);
+    std::vector<std::string> all(conditions.size());
+    std::transform(conditions.begin(), conditions.end(), all.begin(),
+                   [](const Condition& one) { return one.type; });
     return all;
   };
   std::vector<Condition> conditions;
