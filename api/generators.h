@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "api/condition.h"
 #include "api/hints.h"
 #include "api/metadata.h"
 #include "api/model.h"
@@ -100,6 +101,14 @@ inline Hints SomeHints() {
           .gradient_accumulation = Maybe(Flag),
           .grad_params = Maybe(Grad),
           .perf_params = Maybe(Perf)};
+}
+
+inline Condition SomeCondition() {
+  return {.type = Text(),
+          .status = *rc::gen::element<std::string>("True", "False", "Unknown"),
+          .reason = Text(),
+          .message = Text(),
+          .last_transition_time = Maybe(PointInTime)};
 }
 
 inline Owner SomeOwner() { return {Text(), Text(), Text(), Text()}; }

@@ -30,6 +30,7 @@ TEST(MetadataTest, ReadsWhatKubernetesWrites) {
   expected.name_space = "default";
   expected.uid = "u-1";
   expected.resource_version = "42";
+  expected.generation = 3;
   expected.labels = {{"adaptdl", "true"}, {"a.b/c", ""}};
   expected.creation_timestamp = ParseTime("2026-01-01T00:00:00Z").value();
   expected.owner = Owner{"adaptdl.petuum.com/v1", "AdaptDLJob", "j", "u-3"};
@@ -45,6 +46,7 @@ TEST(MetadataTest, NamesTheFieldThatIsWrong) {
   EXPECT_EQ(message(R"({"name": 3})"), "metadata.name: expected text, found the number 3");
   EXPECT_EQ(message(R"({"resourceVersion": 42})"),
             "metadata.resourceVersion: expected text, found the number 42");
+  EXPECT_EQ(message(R"({"generation": "3"})"), "metadata.generation: expected an integer, found text");
   EXPECT_EQ(message(R"({"labels": {"adaptdl/rank": 0}})"),
             "metadata.labels[adaptdl/rank]: expected text, found the number 0");
   EXPECT_EQ(message(R"({"labels": []})"), "metadata.labels: expected an object, found a list");
@@ -64,6 +66,11 @@ TEST(MetadataTest, KnowsTheNamesAJobMayHave) {
   }
   EXPECT_TRUE(IsJobName(std::string(63, 'a')));
   EXPECT_FALSE(IsJobName(std::string(64, 'a')));
+}
+
+TEST(MetadataTest, HasNoGenerationWhereTheKindHasNone) {
+  EXPECT_EQ(FromJson<Metadata>(json::object())->generation, 0);
+  EXPECT_FALSE(Encode(Metadata()).contains("generation"));
 }
 
 RC_GTEST_PROP(MetadataTest, ReadsWhatItWrites, ()) {

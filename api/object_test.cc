@@ -21,8 +21,20 @@ TEST(Object, IsOfItsKind) {
   EXPECT_EQ(ToString(KeyOf(MetadataOf(*pod))), "n/p");
   EXPECT_EQ(KindOf(Decode(Kind::kNode, R"({"metadata": {"name": "n"}})").value()), Kind::kNode);
   EXPECT_EQ(KindOf(Decode(Kind::kLease, R"({"metadata": {"name": "l"}})").value()), Kind::kLease);
+  EXPECT_EQ(KindOf(Decode(Kind::kEvent, R"({"metadata": {"name": "e"}})").value()), Kind::kEvent);
   EXPECT_EQ(KindOf(Decode(Kind::kJob, R"({"metadata": {"name": "j"}, "spec": {"template": {}}})").value()),
             Kind::kJob);
+}
+
+TEST(Object, KindsAreToldApart) {
+  for (const Kind kind : kAllKinds) {
+    EXPECT_EQ(IsNamespaced(kind), kind != Kind::kNode) << ToString(kind);
+    EXPECT_EQ(HasStatus(kind), kind != Kind::kLease && kind != Kind::kEvent) << ToString(kind);
+    const auto unreadable =
+        Decode(kind, R"({"metadata": {"name": "x"}, "spec": 3, "status": 3, "reason": 3})");
+    EXPECT_EQ(KindOf(unreadable.value()), kind) << ToString(kind);
+  }
+  EXPECT_EQ(ToString(Kind::kEvent), "Event");
 }
 
 TEST(Object, ThatDoesNotReadIsPassedOn) {

@@ -26,8 +26,11 @@ constexpr const char* kPod = R"({
   "status": {"phase": "Failed", "reason": "Evicted", "message": "no room", "podIP": "10.0.0.1", "qosClass": "Burstable",
     "containerStatuses": [
       {"name": "a", "ready": true, "restartCount": 0, "state": {"running": {"startedAt": "2026-01-01T00:00:00Z"}}},
-      {"name": "b", "ready": false, "state": {"terminated": {"exitCode": 143, "reason": "Error"}}},
-      {"name": "c", "ready": false, "state": {"waiting": {"reason": "ImagePullBackOff"}}}]}})";
+      {"name": "b", "ready": false, "state": {"terminated": {"exitCode": 143, "reason": "Error", "message": "told to"}}},
+      {"name": "c", "ready": false, "state": {"waiting": {"reason": "ImagePullBackOff", "message": "no such image"}}}],
+    "initContainerStatuses": [{"name": "i", "ready": true, "state": {"terminated": {"exitCode": 0, "reason": "Completed"}}}],
+    "conditions": [{"type": "Ready", "status": "False", "message": "not this"},
+      {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "0/3 nodes are available"}]}})";
 
 std::string MessageAfter(const char* patch) {
   json value = ParseJson(kPod).value();
@@ -51,8 +54,11 @@ TEST(PodTest, ReadsEveryField) {
   expected.reason = "Evicted";
   expected.message = "no room";
   expected.ip = "10.0.0.1";
-  expected.container_statuses = {
-      {"a", true, {}, ""}, {"b", false, 143, "Error"}, {"c", false, {}, "ImagePullBackOff"}};
+  expected.container_statuses = {{"a", true, {}, ""},
+                                 {"b", false, 143, "Error", "told to"},
+                                 {"c", false, {}, "ImagePullBackOff", "no such image"}};
+  expected.init_container_statuses = {{"i", true, 0, "Completed"}};
+  expected.unschedulable = "0/3 nodes are available";
   EXPECT_EQ(*pod, expected);
 }
 
@@ -70,6 +76,22 @@ TEST(PodTest, KnowsPhases) {
   EXPECT_EQ(phase("Unknown"), PodPhase::kUnknown);
   EXPECT_EQ(phase("Hibernating"), PodPhase::kUnknown);
   EXPECT_EQ(phase(nullptr), PodPhase::kPending);
+}
+
+TEST(PodTest, KnowsThatNoNodeTakesIt) {
+  const auto why = [](const char* conditions) {
+    json value = ParseJson(kPod).value();
+    value["status"]["conditions"] = ParseJson(conditions).value();
+    return FromJson<Pod>(value).value().unschedulable;
+  };
+  EXPECT_EQ(why("null"), "");
+  EXPECT_EQ(why("[]"), "");
+  EXPECT_EQ(why(R"([{"type": "PodScheduled", "status": "True", "message": "m"}])"), "");
+  EXPECT_EQ(why(R"([{"type": "PodScheduled", "status": "Unknown", "message": "m"}])"), "");
+  EXPECT_EQ(why(R"([{"type": "Initialized", "status": "False", "message": "m"}])"), "");
+  EXPECT_EQ(
+      why(R"([{"type": "Initialized", "status": "True"}, {"type": "PodScheduled", "status": "False", "message": "m"}])"),
+      "m");
 }
 
 TEST(PodTest, SaysWhichFieldIsWrong) {
@@ -93,13 +115,26 @@ TEST(PodTest, SaysWhichFieldIsWrong) {
       "status.containerStatuses[0].state.terminated.exitCode: expected an integer, found text");
 }
 
+TEST(PodTest, SaysWhichFurtherFieldIsWrong) {
+  EXPECT_EQ(MessageAfter(R"({"status": {"initContainerStatuses": {}}})"),
+            "status.initContainerStatuses: expected a list, found an object");
+  EXPECT_EQ(MessageAfter(R"({"status": {"initContainerStatuses": [{}]}})"),
+            "status.initContainerStatuses[0].name: missing");
+  EXPECT_EQ(
+      MessageAfter(
+          R"({"status": {"containerStatuses": [{"name": "a", "state": {"waiting": {"message": 1}}}]}})"),
+      "status.containerStatuses[0].state.waiting.message: expected text, found the number 1");
+  EXPECT_EQ(MessageAfter(R"({"status": {"conditions": [{"status": "True"}]}})"),
+            "status.conditions[0].type: missing");
+}
+
 RC_GTEST_PROP(PodTest, ReadsWhatItWrites, ()) {
   const auto container = [] {
     return Container{generate::Text(), generate::Map(generate::Amounts), generate::Map(generate::Amounts)};
   };
   const auto status = [] {
     return ContainerStatus{generate::Text(), generate::Flag(), generate::Maybe(generate::Amount),
-                           generate::Text()};
+                           generate::Text(), generate::Text()};
   };
   const Pod pod = {.metadata = generate::SomeMetadata(),
                    .node_name = generate::Text(),
@@ -108,7 +143,9 @@ RC_GTEST_PROP(PodTest, ReadsWhatItWrites, ()) {
                    .reason = generate::Text(),
                    .message = generate::Text(),
                    .ip = generate::Text(),
-                   .container_statuses = generate::List(status)};
+                   .container_statuses = generate::List(status),
+                   .init_container_statuses = generate::List(status),
+                   .unschedulable = generate::Text()};
   RC_ASSERT(ParsePod(ToText(Encode(pod))).value() == pod);
 }
 

@@ -14,6 +14,8 @@ TEST(ResourcePath, Objects) {
   EXPECT_EQ(ObjectPath({Kind::kPod, {"ns", "a.b"}}), "/api/v1/namespaces/ns/pods/a.b");
   EXPECT_EQ(ObjectPath({Kind::kNode, {"", "n1"}}), "/api/v1/nodes/n1");
   EXPECT_EQ(ObjectPath({Kind::kLease, {"ns", "a"}}), "/apis/coordination.k8s.io/v1/namespaces/ns/leases/a");
+  EXPECT_EQ(ObjectPath({Kind::kEvent, {"ns", "a.17"}}), "/api/v1/namespaces/ns/events/a.17");
+  EXPECT_EQ(CollectionPath(Kind::kEvent, "ns"), "/api/v1/namespaces/ns/events");
   EXPECT_EQ(ObjectPath({Kind::kPod, {"ns", "a?b=c&\xc3\xa9"}}),
             "/api/v1/namespaces/ns/pods/a%3Fb%3Dc%26%C3%A9");
   EXPECT_EQ(CollectionPath(Kind::kPod, "ns"), "/api/v1/namespaces/ns/pods");

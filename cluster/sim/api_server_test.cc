@@ -109,7 +109,13 @@ TEST_F(SimApiServerTest, RefusesWhatTheRealOneRefuses) {
       {Kind::kJob, job("a", R"({"template": {}, "minReplicas": -1})"), "Invalid"},
       {Kind::kJob, job("a", R"({"template": {}, "minReplicas": "1"})"), "Invalid"},
       {Kind::kJob, job("a", R"({"template": {}, "maxReplicas": 0})"), "Invalid"},
-      {Kind::kJob, job("b", R"({"template": {}, "minReplicas": 2.0})"), "Ok"},
+      {Kind::kJob, job("a", R"({"template": {}, "startTimeoutSeconds": -1})"), "Invalid"},
+      {Kind::kJob, job("a", R"({"template": {}, "backoffLimit": "1"})"), "Invalid"},
+      {Kind::kJob, job("a", R"({"template": {}, "ttlSecondsAfterFinished": 0.5})"), "Invalid"},
+      {Kind::kJob, job("a", R"({"template": {}, "activeDeadlineSeconds": 0})"), "Invalid"},
+      {Kind::kJob, job("a", R"({"template": {}, "suspend": "true"})"), "Invalid"},
+      {Kind::kJob, job("b", R"({"template": {}, "minReplicas": 2.0, "backoffLimit": 1.0, "suspend": true})"),
+       "Ok"},
       {Kind::kJob, job("c", R"({"template": {}, "minReplicas": 2, "maxReplicas": 1})"), "Ok"},
       {Kind::kJob, job("c", R"({"template": {}})"), "AlreadyExists"},
       {Kind::kPod, R"({"metadata": {"namespace": "d", "name": "p"}, "spec": {"containers": []}})", "Invalid"},
@@ -171,6 +177,8 @@ TEST_F(SimApiServerTest, PatchesOnlyThePartThatIsMeant) {
   EXPECT_EQ(At(PodRef("p"), "/spec/nodeName"), json());
   EXPECT_EQ(Create(Kind::kLease, R"({"metadata": {"name": "l", "namespace": "default"}})"), "Ok");
   EXPECT_EQ(Apply(StatusPatch({Kind::kLease, {"default", "l"}}, "{}")), "NotFound");
+  EXPECT_EQ(Create(Kind::kEvent, R"({"metadata": {"name": "e", "namespace": "default"}})"), "Ok");
+  EXPECT_EQ(Apply(StatusPatch({Kind::kEvent, {"default", "e"}}, "{}")), "NotFound");
 }
 
 TEST_F(SimApiServerTest, APatchThatChangesNothingLeavesTheVersion) {

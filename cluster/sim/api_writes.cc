@@ -151,7 +151,7 @@ Result<StoredPtr> SimApiServer::Apply(const Patch& patch, Time now) {
   const Result<StoredPtr> found = Find(patch.ref, {.uid = {}, .resource_version = patch.resource_version});
   if (!found) return found;
   if (!HasStatus(kind) && patch.part == Patch::Part::kStatus) {
-    return Fail(ErrorCode::kNotFound, "a Lease has no status");
+    return Fail(ErrorCode::kNotFound, std::string(ToString(kind)) + " has no status");
   }
   if (!patch.merge.value().is_object()) return Invalid("the patch is not an object");
   const json& before = (*found)->document.value();

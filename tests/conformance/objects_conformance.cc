@@ -1,6 +1,8 @@
 // Objects: create, get, list, apply, delete.
 #include <gmock/gmock.h>
 
+#include "api/json.h"
+#include "nlohmann/json.hpp"
 #include "tests/conformance/conformance.h"
 
 namespace adaptdl {
@@ -120,6 +122,18 @@ TEST_P(Conformance, PatchMergesAndNullRemoves) {
   EXPECT_EQ(status.group, 3);
   EXPECT_FALSE(status.reason.has_value());
   EXPECT_THAT(status.allocation, ElementsAre("n3"));
+}
+
+TEST_P(Conformance, GenerationCountsWhatIsWanted) {
+  ASSERT_TRUE(Create(Kind::kJob, JobJson("a")).has_value());
+  const auto generation = [&] { return MetadataOf(Get(JobRef("a")).value()).generation; };
+  EXPECT_EQ(generation(), 1);
+  ASSERT_TRUE(Apply(StatusPatch("a", R"({"group": 1, "observedGeneration": 1})")).has_value());
+  ASSERT_TRUE(Apply(MainPatch(JobRef("a"), R"({"metadata": {"labels": {"x": "1"}}})")).has_value());
+  EXPECT_EQ(generation(), 1);
+  ASSERT_TRUE(Apply(MainPatch(JobRef("a"), R"({"spec": {"suspend": true}})")).has_value());
+  EXPECT_EQ(generation(), 2);
+  EXPECT_TRUE(std::get<Job>(Get(JobRef("a")).value()).spec.suspend);
 }
 
 TEST_P(Conformance, PatchThatChangesNothingIsNoChange) {
@@ -283,6 +297,30 @@ TEST_P(Conformance, TemplateThatCouldBeNoPodIsRefused) {
   }
   EXPECT_THAT(CheckTemplate(R"({"spec": {"containers": []}})").error().message,
               HasSubstr("template.spec.containers: "));
+}
+
+TEST_P(Conformance, EventIsThereOnceItIsCreated) {
+  const Metadata job = MetadataOf(Create(Kind::kJob, JobJson("a")).value());
+  Event event;
+  event.metadata = {.name = "a.17", .name_space = name_space()};
+  event.about = {"adaptdl.petuum.com/v1", "AdaptDLJob", "a", job.uid};
+  event.warning = true;
+  event.reason = "PodFailure";
+  event.message = "it failed";
+  event.component = "adaptdl-operator";
+  event.at = ParseTime("2026-01-01T00:00:00Z").value();
+  const Result<Object> created = Create(Kind::kEvent, ToText(Encode(event)));
+  ASSERT_TRUE(created.has_value()) << created.error().message;
+  const Ref ref{Kind::kEvent, {name_space(), "a.17"}};
+  EXPECT_EQ(Get(ref), created);
+  EXPECT_EQ(CodeOf(Create(Kind::kEvent, ToText(Encode(event)))), ErrorCode::kAlreadyExists);
+  event.metadata = MetadataOf(*created);
+  EXPECT_FALSE(event.metadata.uid.empty());
+  EXPECT_EQ(*created, Object(event));
+  const Query about{.kind = Kind::kEvent, .name_space = name_space(), .labels = {}, .about = job.uid};
+  EXPECT_THAT(List(about).value().objects, ElementsAre(*created));
+  const Query other{.kind = Kind::kEvent, .name_space = name_space(), .labels = {}, .about = "other"};
+  EXPECT_THAT(List(other).value().objects, IsEmpty());
 }
 
 TEST_P(Conformance, OwnedObjectsGoAfterTheirOwner) {

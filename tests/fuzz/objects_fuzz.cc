@@ -1,5 +1,6 @@
 // Documents, and the Kubernetes objects in them: whatever is taken can be written and is read back as the
 // same.
+#include "api/event.h"
 #include "api/job.h"
 #include "api/json.h"
 #include "api/lease.h"
@@ -40,6 +41,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   RoundTrip<Pod>(*document);
   RoundTrip<Node>(*document);
   RoundTrip<Lease>(*document);
+  RoundTrip<Event>(*document);
   if (const Result<Job> job = FromJson<Job>(*document)) {
     const auto requests = job->spec.pod_template.ReadContainers().and_then(PodRequests);
     for (const auto& [resource, amount] : requests.value_or(Resources()))
