@@ -148,6 +148,7 @@ json Encode(const JobStatus& status) {
 }
 
 std::optional<Document> OperatorPatch(const JobStatus& before, const JobStatus& after) {
+  if (before == after) return std::nullopt;  // As nearly always: then there is no need to write both down.
   const json old_fields = Encode(before);
   const json new_fields = Encode(after);
   json changed = json::object();

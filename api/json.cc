@@ -130,11 +130,12 @@ std::string MemberPath(std::string_view path, std::string_view key) {
   const auto is_plain = [](unsigned char c) {
     return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '_' || c == '-';
   };
-  const std::string shown = Printable(key, kShown);
-  if (key.empty() || !std::all_of(key.begin(), key.end(), is_plain)) {
-    return std::string(path) + "[" + shown + "]";
-  }
-  return path.empty() ? shown : std::string(path) + "." + shown;
+  const bool plain = !key.empty() && std::all_of(key.begin(), key.end(), is_plain);
+  if (!plain) return std::string(path) + "[" + Printable(key, kShown) + "]";
+  std::string place(path);
+  if (!path.empty()) place += '.';
+  // Nearly every key is plain and short: nothing in it needs to be made safe.
+  return key.size() <= kShown ? place.append(key) : place + Printable(key, kShown);
 }
 
 std::string ElementPath(std::string_view path, std::size_t index) {

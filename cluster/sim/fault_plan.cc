@@ -1,6 +1,7 @@
 #include "cluster/sim/fault_plan.h"
 
 #include <algorithm>
+#include <initializer_list>
 #include <utility>
 
 #include "cluster/sim/sim_random.h"
@@ -26,32 +27,45 @@ std::vector<Instant> DrawTimes(SimRandom& rng, Duration length) {
 
 }  // namespace
 
-FaultPlan FaultPlan::Draw(std::uint64_t seed, Duration length) {
+FaultPlan FaultPlan::Draw(std::uint64_t seed, Duration length, FaultFamily family) {
   // Not the numbers that the world with this seed draws.
   SimRandom rng(seed ^ 0xfa017b1a5eedU);
   FaultPlan plan;
   plan.end = Instant(length);
-  const auto rate = [&](std::uint32_t most) -> std::uint32_t {
-    if (rng.Below(2) == 0) return 0;
-    return 1 + static_cast<std::uint32_t>(rng.Below(most));
+  const auto drawn = [&](std::initializer_list<FaultFamily> of) {
+    const bool heads = rng.Below(2) == 0;
+    if (family == FaultFamily::kAll) return heads;
+    return std::find(of.begin(), of.end(), family) != of.end();
   };
-  plan.late_event = rate(50'000);
-  plan.lost_event = rate(20'000);
-  plan.silent_stream = rate(200'000);
-  plan.stale_list = rate(800'000);
-  plan.unavailable = rate(100'000);
-  plan.timeout_done = rate(50'000);
-  plan.timeout_not_done = rate(50'000);
-  plan.crash_before_write = rate(20'000);
-  plan.crash_after_write = rate(20'000);
-  if (rng.Below(2) == 0) {
+  const auto rate = [&](std::uint32_t most, std::initializer_list<FaultFamily> of) -> std::uint32_t {
+    return drawn(of) ? 1 + static_cast<std::uint32_t>(rng.Below(most)) : 0;
+  };
+  const auto windows = [&](std::initializer_list<FaultFamily> of) {
+    std::vector<Window> all;
+    if (!drawn(of)) return all;
     for (const Instant begin : DrawTimes(rng, length)) {
       const Instant end = std::min(begin + rng.Between(milliseconds(100), seconds(60)), plan.end);
-      if (plan.outages.empty() || plan.outages.back().end < begin) plan.outages.push_back({begin, end});
+      if (all.empty() || all.back().end < begin) all.push_back({begin, end});
     }
-  }
-  if (rng.Below(2) == 0) plan.history_expiries = DrawTimes(rng, length);
-  if (rng.Below(2) == 0) plan.node_losses = DrawTimes(rng, length);
+    return all;
+  };
+  const auto times = [&](std::initializer_list<FaultFamily> of) {
+    return drawn(of) ? DrawTimes(rng, length) : std::vector<Instant>();
+  };
+  using enum FaultFamily;
+  plan.late_event = rate(50'000, {kUnobserved});
+  plan.lost_event = rate(20'000, {kUnobserved});
+  plan.silent_stream = rate(200'000, {kUnobserved});
+  plan.stale_list = rate(800'000, {kStale});
+  plan.unavailable = rate(100'000, {});
+  plan.timeout_done = rate(50'000, {});
+  plan.timeout_not_done = rate(50'000, {});
+  plan.crash_before_write = rate(20'000, {kCrashes, kStale});
+  plan.crash_after_write = rate(20'000, {kCrashes, kStale});
+  plan.outages = windows({});
+  plan.cut_offs = windows({kStale});
+  plan.history_expiries = times({kUnobserved});
+  plan.node_losses = times({});
   return plan;
 }
 
@@ -67,6 +81,7 @@ std::string FaultPlan::ToString() const {
       {"crash_before_write", crash_before_write},
       {"crash_after_write", crash_after_write},
       {"outages", outages.size()},
+      {"cut_offs", cut_offs.size()},
       {"history_expiries", history_expiries.size()},
       {"node_losses", node_losses.size()},
   };

@@ -9,6 +9,14 @@
 
 namespace adaptdl {
 
+// What a plan is drawn from: everything, or only what has to do with one kind of trouble.
+enum class FaultFamily {
+  kCrashes,     // Processes end before and after their writes.
+  kUnobserved,  // Events come late, or never, and what happened has to be found out otherwise.
+  kStale,       // Processes come back, from a restart or to the network, and know only the past.
+  kAll,
+};
+
 // Rates are chances in a million, each drawn anew for every call, stream or event it speaks of. After `end`
 // nothing goes wrong any more and what is broken has healed, so that a test can ask whether all is well then.
 struct FaultPlan {
@@ -33,6 +41,7 @@ struct FaultPlan {
 
   // The cluster.
   std::vector<Window> outages;            // The API server is away: streams break, calls fail.
+  std::vector<Window> cut_offs;           // The same for one process alone, which does not notice at once.
   std::vector<Instant> history_expiries;  // Everything that a watch could resume from is forgotten.
   std::vector<Instant> node_losses;       // A node vanishes with its pods; it comes back later.
 
@@ -42,7 +51,8 @@ struct FaultPlan {
 
   // Some of the faults, stronger or weaker, during `length` from the start of the clock. Which ones depends
   // on the seed: a fault that is never drawn together with others would hide what only happens without them.
-  static FaultPlan Draw(std::uint64_t seed, Duration length);
+  // Of a family but kAll there are all.
+  static FaultPlan Draw(std::uint64_t seed, Duration length, FaultFamily family = FaultFamily::kAll);
 
   // One line, for the head of a trace.
   std::string ToString() const;

@@ -84,10 +84,14 @@ void SimCluster::Send(std::string what, bool write, std::function<Result<T>()> a
   world_.clock().Schedule(there, [&world = world_, this, life = life_, what = std::move(what), fate, id,
                                   there, back, at_server = std::move(at_server),
                                   waiting = std::weak_ptr<Done<T>>(owned)] {
-    const bool away = life->faulty() && world.OutageEnd().has_value();
+    const bool away = !world.Reaches(*life);
     const bool arrives = !away && fate != Fate::kUnavailable && fate != Fate::kTimeoutNotDone;
     Result<T> result = Fail(ErrorCode::kUnavailable, "the server could not be reached", true);
-    if (arrives) result = at_server();
+    if (arrives) {
+      world.writer_ = life->process;
+      result = at_server();
+      world.writer_.clear();
+    }
     const std::string outcome = result ? Brief(result) : " -> " + std::string(ToString(result.error().code));
     const bool timeout = fate == Fate::kTimeoutNotDone || (fate == Fate::kTimeoutDone && arrives);
     const char* fault = "";

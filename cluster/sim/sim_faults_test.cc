@@ -86,6 +86,10 @@ TEST(SimFaultsTest, EachHappensAndIsTraced) {
        [&](FaultPlan& plan) {
          plan.outages = {{Instant(minutes(2)), Instant(minutes(3))}};
        }},
+      {"is cut off (fault)",
+       [&](FaultPlan& plan) {
+         plan.cut_offs = {{Instant(minutes(2)), Instant(minutes(3))}};
+       }},
       {"history forgotten (fault)", [](FaultPlan& plan) { plan.history_expiries = {Instant(minutes(1))}; }},
       {"vanishes", [](FaultPlan& plan) { plan.node_losses = {Instant(minutes(1))}; }},
   };
@@ -130,6 +134,26 @@ TEST(SimFaultsTest, PlansDifferAndEachFaultIsAbsentFromSome) {
   EXPECT_GT(without_crashes, 10);
   EXPECT_GT(without_outages, 10);
   EXPECT_LT(without_outages, 90);
+}
+
+TEST(SimFaultsTest, AFamilyHasItsOwnFaultsAndNoOthers) {
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    const auto draw = [&](FaultFamily family) { return FaultPlan::Draw(seed, minutes(10), family); };
+    const FaultPlan crashes = draw(FaultFamily::kCrashes);
+    EXPECT_GT(crashes.crash_before_write, 0U);
+    EXPECT_GT(crashes.crash_after_write, 0U);
+    EXPECT_EQ(crashes.late_event + crashes.lost_event + crashes.silent_stream + crashes.stale_list, 0U);
+    const FaultPlan unobserved = draw(FaultFamily::kUnobserved);
+    EXPECT_GT(unobserved.late_event, 0U);
+    EXPECT_EQ(unobserved.crash_before_write + unobserved.crash_after_write + unobserved.stale_list, 0U);
+    const FaultPlan stale = draw(FaultFamily::kStale);
+    EXPECT_GT(stale.stale_list, 0U);
+    EXPECT_GT(stale.crash_after_write, 0U);
+    for (const FaultPlan& plan : {crashes, unobserved, stale}) {
+      EXPECT_EQ(plan.unavailable + plan.timeout_done + plan.timeout_not_done, 0U);
+      EXPECT_TRUE(plan.outages.empty() && plan.node_losses.empty());
+    }
+  }
 }
 
 }  // namespace

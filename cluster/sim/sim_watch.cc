@@ -47,8 +47,7 @@ SimWatch::~SimWatch() { world_.watches_[static_cast<std::size_t>(query_.kind)].e
 
 void SimWatch::Connect(const std::string& resource_version) {
   if (!life_->running) return;
-  const bool away = life_->faulty() && world_.OutageEnd();
-  if (away || (life_->faulty() && world_.Fault(world_.faults().unavailable))) {
+  if (!world_.Reaches(*life_) || (life_->faulty() && world_.Fault(world_.faults().unavailable))) {
     return Break({ErrorCode::kUnavailable, "the server did not take the watch", true}, "unavailable");
   }
   const Result<std::uint64_t> version = ParseVersion(resource_version);
@@ -66,10 +65,8 @@ void SimWatch::Connect(const std::string& resource_version) {
     const Instant given_up = world_.clock().Now() + length + kGuard;
     silence_ = world_.clock().After(world_.rng().Between(seconds(0), length), [this, given_up] {
       if (!world_.FaultsActive()) return;
-      FallSilent();
-      // When all faults are over the network would tell.
-      const Instant guard = std::min(given_up, world_.faults().end);
-      end_ = world_.clock().After(guard - world_.clock().Now(), [this] { Break(StreamEnded()); });
+      FallSilent(
+          std::min(given_up, world_.faults().end));  // When all faults are over the network would tell.
     });
   }
   ScheduleBookmark();
@@ -86,11 +83,12 @@ void SimWatch::ScheduleBookmark() {
   });
 }
 
-void SimWatch::FallSilent() {
-  if (ended_) return;
+void SimWatch::FallSilent(Instant until) {
+  if (ended_ || silent_) return;
   Trace("STREAM " + std::string(adaptdl::ToString(query_.kind)) + " falls silent (fault)");
   silent_ = true;
   items_.clear();
+  end_ = world_.clock().After(until - world_.clock().Now(), [this] { Break(StreamEnded()); });
 }
 
 void SimWatch::OnChange(const Change& change) {

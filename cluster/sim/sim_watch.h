@@ -22,9 +22,12 @@ class SimWatch final : public Watch {
   SimWatch& operator=(const SimWatch&) = delete;
 
   const Query& query() const { return query_; }
-  // Nothing is delivered inside these two.
+  const std::string& process() const { return life_->process; }
+  // Nothing is delivered inside these.
   void OnChange(const Change& change);
   void OnOutage();
+  // Nothing comes any more until it breaks, then.
+  void FallSilent(Instant until);
 
  private:
   struct Item {
@@ -34,7 +37,6 @@ class SimWatch final : public Watch {
 
   void Connect(const std::string& resource_version);
   void ScheduleBookmark();
-  void FallSilent();
   void Push(WatchEvent event);
   // What was not delivered yet is dropped, and the error comes after a moment.
   void Break(Error error, std::string_view fault = {});

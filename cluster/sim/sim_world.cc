@@ -1,6 +1,7 @@
 #include "cluster/sim/sim_world.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "cluster/sim/sim_cluster.h"
@@ -81,12 +82,33 @@ void SimWorld::ScheduleFaults() {
     });
     clock_.Schedule(outage.end - clock_.Now(), [this] { Trace("world", "API server back"); });
   }
+  for (const FaultPlan::Window& window : options_.faults.cut_offs) {
+    clock_.Schedule(window.begin - clock_.Now(), [this, window] { CutOff(window); });
+  }
   for (const Instant at : options_.faults.history_expiries) {
     clock_.Schedule(at - clock_.Now(), [this] {
       Trace("world", "history forgotten (fault)");
       server_.ForgetHistory();
     });
   }
+}
+
+void SimWorld::CutOff(const FaultPlan::Window& window) {
+  if (processes_.empty()) return;
+  auto victim = processes_.begin();
+  std::advance(victim, rng_.Below(processes_.size()));
+  cut_off_ = victim->first;
+  Trace(cut_off_, "is cut off (fault)");
+  for (auto& kind : watches_) {
+    for (auto& [number, watch] : kind) {
+      if (watch->process() == cut_off_) watch->FallSilent(window.end);
+    }
+  }
+  clock_.Schedule(window.end - clock_.Now(), [this] { Trace(std::exchange(cut_off_, ""), "is back"); });
+}
+
+bool SimWorld::Reaches(const SimLife& life) const {
+  return !life.faulty() || (life.process != cut_off_ && !OutageEnd());
 }
 
 std::optional<Instant> SimWorld::OutageEnd() const {

@@ -76,6 +76,9 @@ class SimWorld {
   // Calls `listener` for every change, as it happens; it may schedule but not write. Until the handle goes.
   [[nodiscard]] std::shared_ptr<void> Listen(std::function<void(const Change&)> listener);
 
+  // Who made the change that is being told: the name of a process, or empty where it was none.
+  const std::string& writer() const { return writer_; }
+
   bool FaultsActive() const { return clock_.Now() < options_.faults.end; }
   // Whether a fault of that rate happens now.
   bool Fault(std::uint32_t per_million) {
@@ -92,6 +95,9 @@ class SimWorld {
   void OnChange(const Change& change);
   void ScheduleFaults();
   void ScheduleCollector();
+  void CutOff(const FaultPlan::Window& window);
+  // Whether what a process sends arrives at present.
+  bool Reaches(const SimLife& life) const;
   void Start(Process& process);
   void Destroy(Process& process);
   // The process that has this life ends in this instant, but not inside this call, and comes back later.
@@ -104,6 +110,8 @@ class SimWorld {
   std::function<void(std::string_view)> sink_;
   std::vector<std::weak_ptr<std::function<void(const Change&)>>> listeners_;
   bool collector_scheduled_ = false;
+  std::string writer_;
+  std::string cut_off_;  // The process that is; empty for none.
   // By number, so that all are served in the order in which they began.
   std::array<std::map<std::uint64_t, SimWatch*>, std::size(kAllKinds)> watches_;
   std::uint64_t next_watch_ = 0;

@@ -1,15 +1,16 @@
 #include "tests/scenarios/scenario.h"
 
+#include <algorithm>
+#include <chrono>
 #include <map>
 #include <memory>
-#include <optional>
 #include <utility>
 
 #include "cluster/sim/sim_nodes.h"
 #include "cluster/sim/sim_world.h"
-#include "nlohmann/json.hpp"
-#include "runtime/reflector.h"
-#include "tests/scenarios/echo.h"
+#include "operator/operator.h"
+#include "tests/scenarios/invariants.h"
+#include "tests/scenarios/workload.h"
 
 namespace adaptdl {
 
@@ -18,10 +19,10 @@ namespace {
 using std::chrono::minutes;
 using std::chrono::seconds;
 
-constexpr auto kTrouble = minutes(10);  // How long jobs change and faults happen,
-constexpr auto kSettle =
-    minutes(12);  // and how long all has to be well after that: longer than a lost watch lasts.
-constexpr int kJobs = 6;
+constexpr auto kTrouble = minutes(3);  // How long jobs change and faults happen,
+constexpr auto kSettle = minutes(4);   // and after how long all has to be well again.
+constexpr FaultFamily kFamilies[] = {FaultFamily::kCrashes, FaultFamily::kUnobserved, FaultFamily::kStale,
+                                     FaultFamily::kAll};
 
 std::uint64_t Fnv(std::uint64_t digest, std::string_view text) {
   for (const char c : text) digest = (digest ^ static_cast<unsigned char>(c)) * 0x100000001b3;
@@ -30,16 +31,19 @@ std::uint64_t Fnv(std::uint64_t digest, std::string_view text) {
 
 class Scenario {
  public:
-  Scenario(std::uint64_t seed, const std::function<void(std::string_view)>& sink)
+  Scenario(std::uint64_t seed, FaultFamily family, const std::function<void(std::string_view)>& sink)
       : sink_(sink),
-        random_(seed ^ 0x9e3779b97f4a7c15),
-        world_({.seed = seed, .faults = FaultPlan::Draw(seed, kTrouble), .keep_trace = false}),
-        nodes_(world_) {
+        random_(seed ^ 0x5ca1ab1e),
+        world_({.seed = seed, .faults = FaultPlan::Draw(seed, kTrouble, family), .keep_trace = false}),
+        nodes_(world_),
+        invariants_(world_, [this](const std::string& what) { Violated(what); }) {
     world_.SetSink([this](std::string_view line) { OnLine(line); });
-    world_.Trace("world", world_.faults().ToString());
-    for (int i = 0; i < 3; ++i) nodes_.Add("node-" + std::to_string(i));
-    for (const char* name : {"echo-a", "echo-b"}) AddEcho(name, ++seed);
-    NextChange();
+    world_.Trace("world", "seed " + std::to_string(seed) + ", faults: " + world_.faults().ToString());
+    listening_ = world_.Listen([this](const Change&) { CheckLeaders(); });
+    for (int i = 0; i < 4; ++i) nodes_.Add("node-" + std::to_string(i));
+    for (const char* name : {"operator-a", "operator-b"}) AddOperator(name, ++seed);
+    workload_ = std::make_unique<Workload>(world_, nodes_, seed, Instant(kTrouble));
+    NextUpgrade();
   }
 
   ScenarioResult Run() {
@@ -64,129 +68,109 @@ class Scenario {
     world_.Trace("VIOLATION", what);
   }
 
-  void AddEcho(const std::string& name, std::uint64_t seed) {
+  void AddOperator(const std::string& name, std::uint64_t seed) {
     world_.AddProcess(name, [this, name, seed](Clock& clock, Cluster& cluster) -> std::shared_ptr<void> {
       const int life = ++lives_[name];
-      auto seen = std::make_shared<std::map<Ref, std::string>>();
-      auto echo = std::make_shared<Echo>(
-          clock, cluster, name + "-" + std::to_string(life), seed * 1000 + static_cast<std::uint64_t>(life),
-          Echo::Observer{
-              .changed = [this, name, seen](const Ref& ref, const Metadata*,
-                                            const Metadata* after) { OnSeen(name, *seen, ref, after); },
-              .acts = [this] { CheckLeaders(); }});
-      echoes_[name] = echo;
-      return echo;
+      const std::string identity = name + "-" + std::to_string(life);
+      const std::uint64_t own = seed * 1000 + static_cast<std::uint64_t>(life);
+      const Logger quiet("operator", {.level = LogLevel::kError, .sink = [](std::string_view) {}});
+      auto made = std::make_shared<Operator>(
+          clock, cluster,
+          OperatorOptions{.election = {.lease = {"adaptdl", "operator"}, .identity = identity, .seed = own},
+                          .seed = own},
+          quiet);
+      operators_[name] = made;
+      return made;
     });
   }
 
-  // A cache never goes back, not even after an object was deleted and made anew.
-  void OnSeen(const std::string& name, std::map<Ref, std::string>& seen, const Ref& ref,
-              const Metadata* after) {
-    if (after == nullptr) return;
-    std::string& last = seen[ref];
-    if (!last.empty() && !IsOlderVersion(last, after->resource_version)) {
-      Violated(name + " saw " + ToString(ref.key) + " go back from " + last + " to " +
-               after->resource_version);
-    }
-    last = after->resource_version;
+  // One of them is stopped in good order and started anew, as when it is upgraded.
+  void NextUpgrade() {
+    upgrade_ = world_.clock().After(random_.Between(seconds(5), seconds(90)), [this] {
+      if (!world_.FaultsActive()) return;
+      const std::string name = random_.Below(2) == 0 ? "operator-a" : "operator-b";
+      if (world_.IsRunning(name)) Upgrade(name, operators_[name].lock());
+      NextUpgrade();
+    });
+  }
+
+  void Upgrade(const std::string& name, const std::shared_ptr<Operator>& running) {
+    const int life = lives_[name];
+    if (std::exchange(stopped_[name], life) == life) return;  // It is about to stop.
+    world_.Trace(name, "STOP");
+    running->Stop([this, name, life] {
+      // Not from inside: this destroys it.
+      world_.clock().Schedule(seconds(0), [this, name, life] {
+        if (life != lives_[name]) return;
+        world_.Crash(name);
+        world_.Restart(name);
+      });
+    });
   }
 
   void CheckLeaders() {
     int leaders = 0;
-    for (const auto& [name, echo] : echoes_) {
-      const auto alive = echo.lock();
-      leaders += alive != nullptr && alive->MayAct() ? 1 : 0;
+    for (const auto& [name, weak] : operators_) {
+      const auto one = weak.lock();
+      leaders += one != nullptr && one->MayAct() ? 1 : 0;
     }
     if (leaders > 1) Violated("two of them lead");
   }
 
-  // Somebody creates, changes or deletes a job every now and then.
-  void NextChange() {
-    change_ = world_.clock().After(random_.Between(seconds(0), seconds(8)), [this] {
-      if (world_.clock().Now().time_since_epoch() >= kTrouble) return;
-      const std::string name = "job-" + std::to_string(random_.Below(kJobs));
-      const auto replicas = static_cast<std::int64_t>(random_.Below(4));
-      const std::uint64_t what = random_.Below(10);
-      const Ref ref{Kind::kJob, {"default", name}};
-      const nlohmann::json spec = {{"minReplicas", replicas}, {"template", nlohmann::json::object()}};
-      if (what < 4) {
-        const nlohmann::json job = {{"apiVersion", "adaptdl.petuum.com/v1"},
-                                    {"kind", "AdaptDLJob"},
-                                    {"metadata", {{"name", name}, {"namespace", "default"}}},
-                                    {"spec", spec}};
-        world_.admin().Create(Kind::kJob, Document(job), [](const Result<Object>&) {});
-      } else if (what < 9) {
-        const nlohmann::json merge = {{"spec", spec}};
-        world_.admin().Apply({.ref = ref, .part = Patch::Part::kMain, .merge = Document(merge)},
-                             [](const Result<Object>&) {});
-      } else {
-        world_.admin().Delete({.ref = ref}, [](const Result<void>&) {});
-      }
-      NextChange();
-    });
-  }
-
-  template <typename T>
-  std::map<Key, T> AtServer() {
-    std::map<Key, T> objects;
-    const Page page = world_.server().List({.kind = kKindOf<T>}, 0, "").value();
-    for (const Object& object : page.objects) objects.emplace(KeyOf(MetadataOf(object)), std::get<T>(object));
-    return objects;
-  }
-
-  template <typename T>
-  void CheckCache(const std::string& name, const WatchCache<T>& cache) {
-    const std::map<Key, T> truth = AtServer<T>();
-    if (cache.size() != truth.size()) {
-      Violated(name + " knows " + std::to_string(cache.size()) + " " + std::string(ToString(kKindOf<T>)) +
-               "s of " + std::to_string(truth.size()));
-    }
-    for (const auto& [key, object] : truth) {
-      const auto found = cache.Find(key);
-      if (found == nullptr || !(*found == object))
-        Violated(name + " does not know " + ToString(key) + " as it is");
-    }
-  }
-
   void CheckEnd() {
+    invariants_.CheckEnd();
     int leaders = 0;
-    for (const auto& [name, weak] : echoes_) {
-      const auto echo = weak.lock();
-      if (echo == nullptr) {
+    for (const auto& [name, weak] : operators_) {
+      const auto one = weak.lock();
+      if (one == nullptr) {
         Violated(name + " does not run");
         continue;
       }
-      leaders += echo->MayAct() ? 1 : 0;
-      CheckCache(name, echo->jobs());
-      CheckCache(name, echo->pods());
+      leaders += one->MayAct() ? 1 : 0;
+      CheckCache(name, one->jobs());
+      CheckCache(name, one->pods());
+      CheckCache(name, one->nodes());
     }
     if (leaders != 1) Violated(std::to_string(leaders) + " of them lead");
-    std::map<std::string, std::int64_t> pods;  // By the uid of their job.
-    for (const auto& [key, pod] : AtServer<Pod>())
-      ++pods[pod.metadata.owner ? pod.metadata.owner->uid : "nobody"];
-    for (const auto& [key, job] : AtServer<Job>()) {
-      if (job.status.replicas != job.spec.min_replicas) Violated(ToString(key) + " has a wrong status");
-      if (pods[job.metadata.uid] != job.spec.min_replicas)
-        Violated(ToString(key) + " has not the pods it should");
-      pods.erase(job.metadata.uid);
-    }
-    for (const auto& [uid, count] : pods) Violated(std::to_string(count) + " pods of a job that is gone");
+  }
+
+  // Restless jobs go on, so that there is always something on its way; but for a moment all is known.
+  template <typename T>
+  void CheckCache(const std::string& name, const WatchCache<T>& cache) {
+    if (world_.clock().RunUntil([&] { return IsComplete(cache); }, seconds(10))) return;
+    Violated(name + " does not know every " + std::string(ToString(kKindOf<T>)) + " as it is");
+  }
+
+  template <typename T>
+  bool IsComplete(const WatchCache<T>& cache) {
+    const Page truth = world_.server().List({.kind = kKindOf<T>}, 0, "").value();
+    return cache.size() == truth.objects.size() &&
+           std::all_of(truth.objects.begin(), truth.objects.end(), [&](const Object& object) {
+             const Metadata& metadata = MetadataOf(object);
+             const auto found = cache.Find(KeyOf(metadata));
+             return found != nullptr && found->metadata.resource_version == metadata.resource_version;
+           });
   }
 
   const std::function<void(std::string_view)>& sink_;
   ScenarioResult result_{.digest = 0xcbf29ce484222325};
   SimRandom random_;
-  std::map<std::string, std::weak_ptr<Echo>> echoes_;
+  std::map<std::string, std::weak_ptr<Operator>> operators_;
   std::map<std::string, int> lives_;
+  std::map<std::string, int> stopped_;  // The life that was last told to stop.
   SimWorld world_;
   SimNodes nodes_;
-  Timer change_;
+  Invariants invariants_;
+  std::shared_ptr<void> listening_;
+  std::unique_ptr<Workload> workload_;
+  Timer upgrade_;
 };
 
 }  // namespace
 
-ScenarioResult RunScenario(std::uint64_t seed, const std::function<void(std::string_view)>& sink) {
-  return Scenario(seed, sink).Run();
+ScenarioResult RunScenario(std::uint64_t seed, const std::function<void(std::string_view)>& sink,
+                           std::optional<FaultFamily> family) {
+  return Scenario(seed, family.value_or(kFamilies[seed % std::size(kFamilies)]), sink).Run();
 }
 
 }  // namespace adaptdl

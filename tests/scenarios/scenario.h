@@ -1,12 +1,15 @@
-// A day in the life of a controller: two replicas of it, jobs that come, change and go, and whatever faults
-// the seed draws.
+// A while in the life of a cluster: two replicas of the operator, jobs that come, change and go, nodes that
+// are given and taken, and whatever faults the seed draws.
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "cluster/sim/fault_plan.h"
 
 namespace adaptdl {
 
@@ -17,7 +20,8 @@ struct ScenarioResult {
   std::uint64_t faults = 0;             // Lines that tell of one.
 };
 
-// `sink` gets each line of the trace.
-ScenarioResult RunScenario(std::uint64_t seed, const std::function<void(std::string_view)>& sink = {});
+// `sink` gets each line of the trace. Which faults there may be depends on the seed, unless `family` says so.
+ScenarioResult RunScenario(std::uint64_t seed, const std::function<void(std::string_view)>& sink = {},
+                           std::optional<FaultFamily> family = {});
 
 }  // namespace adaptdl
