@@ -118,7 +118,24 @@ ChildProgram& OperatorTest::StartOperator(const std::vector<std::string>& flags)
                                       "0"};
   command.insert(command.end(), flags.begin(), flags.end());
   operators_.push_back(std::make_unique<ChildProgram>(command));
+  PortOf(*operators_.back());  // By then it has taken over its signals.
   return *operators_.back();
+}
+
+std::string OperatorTest::PortOf(ChildProgram& program) {
+  const std::string before = "serving metrics and health port=";
+  std::string output;
+  EXPECT_TRUE(Eventually([&] {
+    output = program.output();
+    return output.find('\n') != std::string::npos || program.ExitCode();
+  }));
+  const std::size_t found = output.find(before);
+  if (found == std::string::npos) {
+    ADD_FAILURE() << "it does not serve: " << output;
+    return "";
+  }
+  const std::size_t begin = found + before.size();
+  return output.substr(begin, output.find('\n', begin) - begin);
 }
 
 int OperatorTest::EndOperator(ChildProgram& program, int signal) {
@@ -132,14 +149,7 @@ int OperatorTest::EndOperator(ChildProgram& program, int signal) {
 }
 
 std::string OperatorTest::Serves(ChildProgram& program, const std::string& path) {
-  const std::string before = "serving metrics and health port=";
-  std::string output;
-  EXPECT_TRUE(Eventually([&] {
-    output = program.output();
-    return output.find(before) != std::string::npos || program.ExitCode();
-  }));
-  const int port = std::atoi(output.substr(output.find(before) + before.size()).c_str());
-  const Ended curl = RunProgram({"curl", "-sS", "--fail", "http://127.0.0.1:" + std::to_string(port) + path});
+  const Ended curl = RunProgram({"curl", "-sS", "--fail", "http://127.0.0.1:" + PortOf(program) + path});
   EXPECT_EQ(curl.code, 0) << path << ": " << curl.output;
   return curl.output;
 }

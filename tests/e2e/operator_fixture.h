@@ -37,7 +37,7 @@ class OperatorTest : public testing::Test {
 
   static Testbed& Server();
 
-  // Replicas of the operator. They stop with the test.
+  // Replicas of the operator. They stop with the test. It has begun to serve when this returns.
   ChildProgram& StartOperator(const std::vector<std::string>& flags = {});
   // Ends it with a signal and forgets it; its exit code.
   int EndOperator(ChildProgram& program, int signal);
@@ -74,6 +74,7 @@ class OperatorTest : public testing::Test {
   std::unique_ptr<ReplicaWatch> replicas_;
 
  private:
+  std::string PortOf(ChildProgram& program);
   std::string Diagnosis() const;
 
   std::vector<std::unique_ptr<ChildProgram>> operators_;
