@@ -24,6 +24,7 @@ constexpr const char* kAccount = "adaptdl-operator";
 // Only against tests that would never end.
 constexpr seconds kLimit{180};
 
+// One cluster for all tests of this program; it ends with it.
 struct Shared {
   std::unique_ptr<Testbed> server;
   std::string why_not;
@@ -62,9 +63,8 @@ std::string MakeAccount(const Testbed& server) {
   return path;
 }
 
-}  // namespace
-
-void OperatorTest::SetUpTestSuite() {
+void StartServer() {
+  if (TheShared().server != nullptr || !TheShared().why_not.empty()) return;
   // Some clusters do not let everybody name an owner that cannot go before them; ours is one of those.
   Result<std::unique_ptr<Testbed>> started =
       Testbed::Start({"--nodes", "6", "--real", "0", "--apiserver-flags",
@@ -75,14 +75,15 @@ void OperatorTest::SetUpTestSuite() {
     return;
   }
   TheShared().server = *std::move(started);
-  TheShared().kubeconfig = MakeAccount(Server());
+  TheShared().kubeconfig = MakeAccount(*TheShared().server);
 }
 
-void OperatorTest::TearDownTestSuite() { TheShared() = {}; }
+}  // namespace
 
 Testbed& OperatorTest::Server() { return *TheShared().server; }
 
 void OperatorTest::SetUp() {
+  StartServer();
   if (TheShared().server == nullptr) GTEST_SKIP() << TheShared().why_not;
   name_space_ = Server().MakeNamespace();
   const Logger log("test", {.level = LogLevel::kError});

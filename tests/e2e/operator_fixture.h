@@ -21,8 +21,9 @@
 
 namespace adaptdl {
 
-// One cluster for all tests of a suite; each test has a namespace for its jobs, and its own operators. Every
-// test also asks that no job ever has two groups at once, and that operators end well when they are told to.
+// One cluster for all tests of a program; each test has a namespace for its jobs, and its own operators.
+// Every test also asks that no job ever has two groups at once, and that operators end well when they are
+// told to.
 class OperatorTest : public testing::Test {
  protected:
   struct JobText {
@@ -30,8 +31,6 @@ class OperatorTest : public testing::Test {
     std::string annotations = {};  // Of the template, as JSON: what is played, see played_nodes.py.
   };
 
-  static void SetUpTestSuite();
-  static void TearDownTestSuite();
   void SetUp() override;
   void TearDown() override;
 
