@@ -381,7 +381,7 @@ TEST_F(KubeFiles, AuthorityThatDidNotSignTheServer) {
 // Too many requests, from the server itself: every call succeeds all the same.
 TEST(KubeOverload, CallsWaitTheirTurn) {
   const Result<std::unique_ptr<Testbed>> started =
-      Testbed::Start({"--apiserver-flags",
+      Testbed::Start({"--only-api", "--apiserver-flags",
                       "--max-requests-inflight=1 --max-mutating-requests-inflight=1 "
                       "--feature-gates=APIPriorityAndFairness=false"});
   if (!started && started.error().code == ErrorCode::kNotFound) GTEST_SKIP() << started.error().message;

@@ -1,11 +1,9 @@
 #include "tests/e2e/testbed.h"
 
 #include <gtest/gtest.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
-#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <random>
@@ -14,39 +12,11 @@ namespace adaptdl {
 
 namespace {
 
-struct Ended {
-  int code = 0;
-  std::string output;  // Both streams.
-};
-
-Ended RunProgram(const std::vector<std::string>& command) {
-  std::string line;
-  for (const std::string& word : command) {
-    line += "'";
-    for (const char c : word) line += c == '\'' ? std::string("'\\''") : std::string(1, c);
-    line += "' ";
-  }
-  std::FILE* pipe = popen((line + "2>&1").c_str(), "r");
-  Ended ended;
-  char buffer[4096];
-  while (const std::size_t size = std::fread(buffer, 1, sizeof(buffer), pipe))
-    ended.output.append(buffer, size);
-  const int status = pclose(pipe);
-  ended.code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-  return ended;
-}
-
 std::vector<std::string> ClusterCommand(const std::string& folder, const std::vector<std::string>& verb) {
   std::vector<std::string> command = {ADAPTDL_SOURCE_DIR "/tests/testbed/cluster"};
   command.insert(command.end(), verb.begin(), verb.end());
   command.insert(command.end(), {"--dir", folder});
   return command;
-}
-
-Ended RunKubectl(const std::string& folder, const std::vector<std::string>& arguments) {
-  std::vector<std::string> command = {folder + "/bin/kubectl", "--kubeconfig", folder + "/admin.conf"};
-  command.insert(command.end(), arguments.begin(), arguments.end());
-  return RunProgram(command);
 }
 
 constexpr int kNotBuilt = 77;  // What `cluster up` ends with where the programs are not there.
@@ -64,7 +34,7 @@ Result<std::unique_ptr<Testbed>> Testbed::Shared() {
 Result<std::unique_ptr<Testbed>> Testbed::Start(const std::vector<std::string>& options) {
   std::string folder = (std::filesystem::temp_directory_path() / "adaptdl-testbed-XXXXXX").string();
   if (mkdtemp(folder.data()) == nullptr) return Fail(ErrorCode::kInternal, "no temporary folder");
-  std::vector<std::string> verb = {"up", "--only-api", "--owner", std::to_string(getpid())};
+  std::vector<std::string> verb = {"up", "--owner", std::to_string(getpid())};
   verb.insert(verb.end(), options.begin(), options.end());
   const Ended up = RunProgram(ClusterCommand(folder, verb));
   if (up.code == 0) return std::unique_ptr<Testbed>(new Testbed(folder, true));
@@ -84,9 +54,16 @@ std::string Testbed::Do(const std::vector<std::string>& verb) const {
 }
 
 std::string Testbed::Kubectl(const std::vector<std::string>& arguments) const {
-  const Ended ended = RunKubectl(folder_, arguments);
+  const Ended ended = TryKubectl(arguments);
   EXPECT_EQ(ended.code, 0) << arguments.front() << ": " << ended.output;
   return ended.output;
+}
+
+Ended Testbed::TryKubectl(const std::vector<std::string>& arguments) const {
+  std::vector<std::string> command = {folder_ + "/bin/kubectl", "--kubeconfig", folder_ + "/admin.conf",
+                                      "--cache-dir", folder_ + "/kubectl-cache"};
+  command.insert(command.end(), arguments.begin(), arguments.end());
+  return RunProgram(command);
 }
 
 KubeConnection Testbed::Connection(const std::string& user) const {
@@ -110,7 +87,7 @@ std::string Testbed::MakeNamespace() const {
   const std::string name = "test-" + std::to_string(random()) + "-" + std::to_string(++made);
   Kubectl({"create", "namespace", name});
   // Pods want one. A controller makes it, where one runs, but not at once.
-  RunKubectl(folder_, {"create", "serviceaccount", "default", "--namespace", name});
+  TryKubectl({"create", "serviceaccount", "default", "--namespace", name});
   return name;
 }
 

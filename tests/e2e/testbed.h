@@ -10,6 +10,7 @@
 #include "cluster/kube/kube_cluster.h"
 #include "runtime/event_loop.h"
 #include "runtime/result.h"
+#include "tests/e2e/child_program.h"
 
 namespace adaptdl {
 
@@ -17,9 +18,9 @@ class Testbed {
  public:
   // The cluster of the fixture, with nodes that are played. kNotFound, with a word, where there is none.
   static Result<std::unique_ptr<Testbed>> Shared();
-  // etcd and API server for this object alone, gone with it. kNotFound, with a word, where Kubernetes has not
-  // been built.
-  static Result<std::unique_ptr<Testbed>> Start(const std::vector<std::string>& options = {});
+  // One for this object alone, gone with it, with these options of `cluster up`. kNotFound, with a word,
+  // where Kubernetes has not been built.
+  static Result<std::unique_ptr<Testbed>> Start(const std::vector<std::string>& options = {"--only-api"});
 
   ~Testbed();
   Testbed(const Testbed&) = delete;
@@ -29,9 +30,13 @@ class Testbed {
   // failure.
   std::string Do(const std::vector<std::string>& verb) const;
   std::string Kubectl(const std::vector<std::string>& arguments) const;
+  // The same for what may fail.
+  Ended TryKubectl(const std::vector<std::string>& arguments) const;
 
   // How `user`, for whom there is a kubeconfig, reaches it.
   KubeConnection Connection(const std::string& user = "admin") const;
+  // Of the certificates and kubeconfigs.
+  const std::string& folder() const { return folder_; }
   // The port of the API server, on `address`.
   std::string address() const;
   std::uint16_t port() const;
