@@ -41,7 +41,7 @@ int Code(const Pod& pod, const char* annotation, int otherwise) {
 
 bool HasEnded(const Pod& pod) { return pod.phase == PodPhase::kSucceeded || pod.phase == PodPhase::kFailed; }
 
-json Condition(const char* type, bool holds) {
+json ConditionJson(const char* type, bool holds) {
   return {{"type", type}, {"status", holds ? "True" : "False"}};
 }
 
@@ -60,8 +60,8 @@ json StatusOf(const Pod& pod, std::string_view phase, const json& state) {
   }
   return {{"phase", phase},
           {"conditions",
-           {Condition("Initialized", true), Condition("Ready", running),
-            Condition("ContainersReady", running), Condition("PodScheduled", true)}},
+           {ConditionJson("Initialized", true), ConditionJson("Ready", running),
+            ConditionJson("ContainersReady", running), ConditionJson("PodScheduled", true)}},
           {"containerStatuses", std::move(containers)}};
 }
 
@@ -130,7 +130,7 @@ void SimNodes::Add(const std::string& name, const Labels& resources, Labels labe
                            {"status",
                             {{"capacity", amounts},
                              {"allocatable", amounts},
-                             {"conditions", json::array({Condition("Ready", true)})}}}});
+                             {"conditions", json::array({ConditionJson("Ready", true)})}}}});
   Return(name);
 }
 
