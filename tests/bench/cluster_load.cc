@@ -49,11 +49,16 @@ void Report(const char* what) {
               seconds(usage.ru_utime) + seconds(usage.ru_stime), usage.ru_maxrss / 1024, Connections());
 }
 
+int Failed(const Error& error) {
+  std::fprintf(stderr, "cluster_load: %s\n", error.message.c_str());
+  return 1;
+}
+
 class Load {
  public:
   Load() {
     KubeOptions options{.requests_per_second = 5000, .burst = 5000};
-    options.call_deadline = std::chrono::minutes(5);
+    options.call_deadline = std::chrono::minutes(1);
     cluster_ = ConnectToKubernetes(FindConnection(ProcessEnvironment()).value(), options, loop_).value();
   }
 
@@ -64,7 +69,9 @@ class Load {
   }
 
   int Change(int count) {
-    const std::vector<Object> pods = List(0).objects;
+    const Result<Page> page = List(0);
+    if (!page) return Failed(page.error());
+    const std::vector<Object>& pods = page->objects;
     return ForAll(count, [&](int i, Done<Object> done) {
       const Metadata& pod = MetadataOf(pods[static_cast<std::size_t>(i) % pods.size()]);
       // Not what an earlier call wrote: that would be no change.
@@ -93,7 +100,8 @@ class Load {
   }
 
   int Watches(std::size_t count, std::size_t events) {
-    const std::string version = List(1).resource_version;
+    const Result<Page> page = List(1);
+    if (!page) return Failed(page.error());
     std::vector<std::unique_ptr<Watch>> watches;
     std::vector<std::size_t> seen(count);
     std::size_t complete = 0;
@@ -106,13 +114,13 @@ class Load {
           ++complete;
         }
       };
-      watches.push_back(
-          cluster_->WatchFrom({.kind = Kind::kPod, .name_space = kNamespace}, version, on_event));
+      watches.push_back(cluster_->WatchFrom({.kind = Kind::kPod, .name_space = kNamespace},
+                                            page->resource_version, on_event));
     }
     std::printf("watching\n");
     std::fflush(stdout);
     loop_.RunUntil([&] { return complete == count || failure; }, kLimit);
-    if (failure) std::fprintf(stderr, "%s\n", failure->message.c_str());
+    if (failure) return Failed(*failure);
     if (complete != count) return 1;
     Report("watches");
     return 0;
@@ -123,28 +131,30 @@ class Load {
     constexpr int kAtOnce = 64;
     int next = 0;
     int done = 0;
-    int failed = 0;
+    std::optional<Error> failure;
     std::function<void()> start = [&] {
       if (next == count) return;
       call(next++, [&](const Result<Object>& result) {
         ++done;
-        if (!result) {
-          ++failed;
-          std::fprintf(stderr, "%s\n", result.error().message.c_str());
-        }
+        if (!result) failure = result.error();
         start();
       });
     };
     for (int i = 0; i < kAtOnce; ++i) start();
-    return loop_.RunUntil([&] { return done == count; }, kLimit) && failed == 0 ? 0 : 1;
+    loop_.RunUntil([&] { return done == count || failure; }, kLimit);
+    if (failure) return Failed(*failure);
+    return done == count ? 0 : 1;
   }
 
-  Page List(std::size_t limit) {
-    std::optional<Result<Page>> page;
-    cluster_->List({.kind = Kind::kPod, .name_space = kNamespace}, limit, "",
-                   [&](Result<Page> got) { page = std::move(got); });
-    loop_.RunUntil([&] { return page.has_value(); }, kLimit);
-    return std::move(page.value().value());
+  Result<Page> List(std::size_t limit) {
+    Result<Page> page = Fail(ErrorCode::kTimeout, "no list in time");
+    bool answered = false;
+    cluster_->List({.kind = Kind::kPod, .name_space = kNamespace}, limit, "", [&](Result<Page> got) {
+      page = std::move(got);
+      answered = true;
+    });
+    loop_.RunUntil([&] { return answered; }, kLimit);
+    return page;
   }
 
   EventLoop loop_;
