@@ -3,13 +3,13 @@
 //   cluster_load change N     N changes to them, one after the other in turn
 //   cluster_load follow N     lists and watches them until N events have come, then says what that cost
 //   cluster_load watches W N  W watches of them on one client, until each has seen N events
-#include <dirent.h>
 #include <sys/resource.h>
-#include <unistd.h>
+#include <sys/socket.h>
 
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,18 +26,17 @@ namespace {
 constexpr const char* kNamespace = "bench";
 constexpr auto kLimit = std::chrono::minutes(10);
 
-// Sockets that this process has open.
-int Sockets() {
-  int sockets = 0;
-  DIR* folder = opendir("/proc/self/fd");
-  while (const dirent* entry = readdir(folder)) {  // NOLINT(concurrency-mt-unsafe): one thread reads
-    char target[64] = {};
-    const std::string path = std::string("/proc/self/fd/") + entry->d_name;
-    if (readlink(path.c_str(), target, sizeof(target) - 1) > 0)
-      sockets += std::string(target).starts_with("socket:");
+// Of this process, to other ones.
+int Connections() {
+  constexpr int kDescriptors = 1024;
+  int connections = 0;
+  for (int descriptor = 0; descriptor < kDescriptors; ++descriptor) {
+    sockaddr_storage peer{};
+    socklen_t size = sizeof peer;
+    const bool connected = getpeername(descriptor, reinterpret_cast<sockaddr*>(&peer), &size) == 0;
+    connections += connected && peer.ss_family != AF_UNIX ? 1 : 0;
   }
-  closedir(folder);
-  return sockets;
+  return connections;
 }
 
 void Report(const char* what) {
@@ -46,15 +45,20 @@ void Report(const char* what) {
   const auto seconds = [](const timeval& time) {
     return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
   };
-  std::printf("%s: %.2f CPU-s, %ld MB peak, %d sockets\n", what,
-              seconds(usage.ru_utime) + seconds(usage.ru_stime), usage.ru_maxrss / 1024, Sockets());
+  std::printf("%s: %.2f CPU-s, %ld MB peak, connections: %d\n", what,
+              seconds(usage.ru_utime) + seconds(usage.ru_stime), usage.ru_maxrss / 1024, Connections());
+}
+
+int Failed(const Error& error) {
+  std::fprintf(stderr, "cluster_load: %s\n", error.message.c_str());
+  return 1;
 }
 
 class Load {
  public:
   Load() {
     KubeOptions options{.requests_per_second = 5000, .burst = 5000};
-    options.call_deadline = std::chrono::minutes(5);
+    options.call_deadline = std::chrono::minutes(1);
     cluster_ = ConnectToKubernetes(FindConnection(ProcessEnvironment()).value(), options, loop_).value();
   }
 
@@ -65,11 +69,14 @@ class Load {
   }
 
   int Change(int count) {
-    const std::vector<Object> pods = List();
+    const Result<Page> page = List(0);
+    if (!page) return Failed(page.error());
+    const std::vector<Object>& pods = page->objects;
     return ForAll(count, [&](int i, Done<Object> done) {
       const Metadata& pod = MetadataOf(pods[static_cast<std::size_t>(i) % pods.size()]);
-      const std::string merge =
-          R"({"metadata": {"annotations": {"changed": ")" + std::to_string(i) + R"("}}})";
+      // Not what an earlier call wrote: that would be no change.
+      const std::string merge = R"({"metadata": {"annotations": {"changed": ")" + pod.resource_version + "-" +
+                                std::to_string(i) + R"("}}})";
       cluster_->Apply({.ref = {Kind::kPod, KeyOf(pod)},
                        .part = Patch::Part::kMain,
                        .merge = Document::Parse(merge).value()},
@@ -93,21 +100,28 @@ class Load {
   }
 
   int Watches(std::size_t count, std::size_t events) {
-    const std::string version = resource_version_after_list();
+    const Result<Page> page = List(1);
+    if (!page) return Failed(page.error());
     std::vector<std::unique_ptr<Watch>> watches;
     std::vector<std::size_t> seen(count);
     std::size_t complete = 0;
+    std::optional<Error> failure;
     for (std::size_t i = 0; i < count; ++i) {
-      watches.push_back(cluster_->WatchFrom({.kind = Kind::kPod, .name_space = kNamespace}, version,
-                                            [&, i](const Result<WatchEvent>& event) {
-                                              if (!event || event->type == WatchEvent::Type::kBookmark)
-                                                return;
-                                              if (++seen[i] == events) ++complete;
-                                            }));
+      const auto on_event = [&, i](const Result<WatchEvent>& event) {
+        if (!event) {
+          failure = event.error();
+        } else if (event->object && ++seen[i] == events) {
+          ++complete;
+        }
+      };
+      watches.push_back(cluster_->WatchFrom({.kind = Kind::kPod, .name_space = kNamespace},
+                                            page->resource_version, on_event));
     }
     std::printf("watching\n");
     std::fflush(stdout);
-    if (!loop_.RunUntil([&] { return complete == count; }, kLimit)) return 1;
+    loop_.RunUntil([&] { return complete == count || failure; }, kLimit);
+    if (failure) return Failed(*failure);
+    if (complete != count) return 1;
     Report("watches");
     return 0;
   }
@@ -117,38 +131,34 @@ class Load {
     constexpr int kAtOnce = 64;
     int next = 0;
     int done = 0;
-    int failed = 0;
+    std::optional<Error> failure;
     std::function<void()> start = [&] {
       if (next == count) return;
       call(next++, [&](const Result<Object>& result) {
         ++done;
-        if (!result) {
-          ++failed;
-          std::fprintf(stderr, "%s\n", result.error().message.c_str());
-        }
+        if (!result) failure = result.error();
         start();
       });
     };
     for (int i = 0; i < kAtOnce; ++i) start();
-    return loop_.RunUntil([&] { return done == count; }, kLimit) && failed == 0 ? 0 : 1;
+    loop_.RunUntil([&] { return done == count || failure; }, kLimit);
+    if (failure) return Failed(*failure);
+    return done == count ? 0 : 1;
   }
 
-  std::vector<Object> List() {
-    std::optional<Result<Page>> page;
-    cluster_->List({.kind = Kind::kPod, .name_space = kNamespace}, 0, "",
-                   [&](Result<Page> got) { page = std::move(got); });
-    loop_.RunUntil([&] { return page.has_value(); }, kLimit);
-    version_ = page.value().value().resource_version;
-    return page->value().objects;
-  }
-  std::string resource_version_after_list() {
-    (void)List();
-    return version_;
+  Result<Page> List(std::size_t limit) {
+    Result<Page> page = Fail(ErrorCode::kTimeout, "no list in time");
+    bool answered = false;
+    cluster_->List({.kind = Kind::kPod, .name_space = kNamespace}, limit, "", [&](Result<Page> got) {
+      page = std::move(got);
+      answered = true;
+    });
+    loop_.RunUntil([&] { return answered; }, kLimit);
+    return page;
   }
 
   EventLoop loop_;
   std::unique_ptr<Cluster> cluster_;
-  std::string version_;
 };
 
 int Run(const std::vector<std::string>& args) {
