@@ -69,7 +69,7 @@ inline PodSettings Settings(const char* resources = "", const char* pod_patch = 
 inline nlohmann::json Built(const nlohmann::json& pod_template, const PodSettings& settings) {
   const Result<Document> pod = BuildPod(JobOf(pod_template), SomeReplica(), settings);
   EXPECT_TRUE(pod.has_value()) << pod.error().message;
-  return pod ? pod->value() : nlohmann::json::object();
+  return pod.value().value();
 }
 
 inline nlohmann::json Parsed(const char* text) { return ParseJson(text).value(); }
