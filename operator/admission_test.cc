@@ -317,7 +317,7 @@ TEST_F(AdmissionHandlerTest, NothingIsLeftWaitingWhenTheClusterGoes) {
 TEST_F(AdmissionHandlerTest, RubbishIsNoReview) {
   Begin();
   for (const std::string& body : {std::string(), std::string("{}"), std::string("\xff"), std::string("[1"),
-                                 ReviewText("OTHER"), std::string(100'000, '[')}) {
+                                  ReviewText("OTHER"), std::string(100'000, '[')}) {
     const Asked asked = Ask(body);
     EXPECT_EQ(asked.http.status, 400);
     EXPECT_THAT(asked.http.body, HasSubstr("not an AdmissionReview: "));
