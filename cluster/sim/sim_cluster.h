@@ -41,7 +41,7 @@ class SimCluster final : public Cluster {
   void Delete(const Deletion& deletion, Done<void> done) override;
 
  private:
-  enum class Fate { kFine, kUnavailable, kTimeoutDone, kTimeoutNotDone, kCrashBefore, kCrashAfter };
+  enum class Fate { kFine, kUnavailable, kTimeoutDone, kTimeoutNotDone, kCrashBefore, kCrashAfter, kCutOff };
 
   Fate DrawFate(bool write);
 

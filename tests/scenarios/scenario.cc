@@ -101,10 +101,10 @@ class Scenario {
     running->Stop([this, name, life] {
       // Not from inside: this destroys it.
       world_.clock().Schedule(seconds(0), [this, name, life] {
-        if (life != lives_[name]) return;
-        world_.Crash(name);
-        world_.Restart(name);
+        if (life == lives_[name]) world_.Crash(name);
       });
+      world_.clock().Schedule(random_.Between(seconds(0), seconds(20)),
+                              [this, name] { world_.Restart(name); });
     });
   }
 
