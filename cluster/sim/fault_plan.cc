@@ -53,7 +53,7 @@ FaultPlan FaultPlan::Draw(std::uint64_t seed, Duration length, FaultFamily famil
   plan.timeout_not_done = rate(50'000, {});
   plan.crash_before_write = rate(20'000, {kCrashes, kStale});
   plan.crash_after_write = rate(20'000, {kCrashes, kStale});
-  plan.cut_off_after_write = rate(20'000, {kStale});
+  plan.cut_off_after_write = rate(40'000, {kStale});
   if (drawn({})) {
     for (const Instant begin : DrawTimes(rng, length)) {
       const Instant end = std::min(begin + rng.Between(milliseconds(100), seconds(60)), plan.end);

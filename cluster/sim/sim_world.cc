@@ -93,9 +93,11 @@ void SimWorld::CutOff(const std::string& process) {
   if (!cut_off_.insert(process).second) return;
   Trace(process, "is cut off (fault)");
   const Instant end = std::min(clock_.Now() + rng_.Between(seconds(1), seconds(60)), options_.faults.end);
+  // New connections work from then on; it may take longer until the old ones are given up.
+  const Instant noticed = std::min(end + rng_.Between(seconds(0), seconds(60)), options_.faults.end);
   for (auto& kind : watches_) {
     for (auto& [number, watch] : kind) {
-      if (watch->process() == process) watch->FallSilent(end);
+      if (watch->process() == process) watch->FallSilent(noticed);
     }
   }
   clock_.Schedule(end - clock_.Now(), [this, process] {
