@@ -40,15 +40,6 @@ FaultPlan FaultPlan::Draw(std::uint64_t seed, Duration length, FaultFamily famil
   const auto rate = [&](std::uint32_t most, std::initializer_list<FaultFamily> of) -> std::uint32_t {
     return drawn(of) ? 1 + static_cast<std::uint32_t>(rng.Below(most)) : 0;
   };
-  const auto windows = [&](std::initializer_list<FaultFamily> of) {
-    std::vector<Window> all;
-    if (!drawn(of)) return all;
-    for (const Instant begin : DrawTimes(rng, length)) {
-      const Instant end = std::min(begin + rng.Between(milliseconds(100), seconds(60)), plan.end);
-      if (all.empty() || all.back().end < begin) all.push_back({begin, end});
-    }
-    return all;
-  };
   const auto times = [&](std::initializer_list<FaultFamily> of) {
     return drawn(of) ? DrawTimes(rng, length) : std::vector<Instant>();
   };
@@ -62,8 +53,13 @@ FaultPlan FaultPlan::Draw(std::uint64_t seed, Duration length, FaultFamily famil
   plan.timeout_not_done = rate(50'000, {});
   plan.crash_before_write = rate(20'000, {kCrashes, kStale});
   plan.crash_after_write = rate(20'000, {kCrashes, kStale});
-  plan.outages = windows({});
-  plan.cut_offs = windows({kStale});
+  plan.cut_off_after_write = rate(40'000, {kStale});
+  if (drawn({})) {
+    for (const Instant begin : DrawTimes(rng, length)) {
+      const Instant end = std::min(begin + rng.Between(milliseconds(100), seconds(60)), plan.end);
+      if (plan.outages.empty() || plan.outages.back().end < begin) plan.outages.push_back({begin, end});
+    }
+  }
   plan.history_expiries = times({kUnobserved});
   plan.node_losses = times({});
   return plan;
@@ -80,8 +76,8 @@ std::string FaultPlan::ToString() const {
       {"timeout_not_done", timeout_not_done},
       {"crash_before_write", crash_before_write},
       {"crash_after_write", crash_after_write},
+      {"cut_off_after_write", cut_off_after_write},
       {"outages", outages.size()},
-      {"cut_offs", cut_offs.size()},
       {"history_expiries", history_expiries.size()},
       {"node_losses", node_losses.size()},
   };

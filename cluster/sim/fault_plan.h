@@ -38,10 +38,11 @@ struct FaultPlan {
   std::uint32_t timeout_not_done = 0;    // Not done, and no answer comes in time.
   std::uint32_t crash_before_write = 0;  // The process ends before the write is sent,
   std::uint32_t crash_after_write = 0;   // or after it happened and before its answer; it comes back later.
+  // With its answer the network goes for this process, up to a minute; its streams may take longer.
+  std::uint32_t cut_off_after_write = 0;
 
   // The cluster.
   std::vector<Window> outages;            // The API server is away: streams break, calls fail.
-  std::vector<Window> cut_offs;           // The same for one process alone, which does not notice at once.
   std::vector<Instant> history_expiries;  // Everything that a watch could resume from is forgotten.
   std::vector<Instant> node_losses;       // A node vanishes with its pods; it comes back later.
 

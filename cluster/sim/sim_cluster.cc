@@ -62,6 +62,7 @@ SimCluster::Fate SimCluster::DrawFate(bool write) {
   const FaultPlan& faults = world_.faults();
   if (write && world_.Fault(faults.crash_before_write)) return Fate::kCrashBefore;
   if (write && world_.Fault(faults.crash_after_write)) return Fate::kCrashAfter;
+  if (write && world_.Fault(faults.cut_off_after_write)) return Fate::kCutOff;
   if (world_.Fault(faults.unavailable)) return Fate::kUnavailable;
   if (write && world_.Fault(faults.timeout_done)) return Fate::kTimeoutDone;
   if (world_.Fault(faults.timeout_not_done)) return Fate::kTimeoutNotDone;
@@ -111,11 +112,12 @@ void SimCluster::Send(std::string what, bool write, std::function<Result<T>()> a
     if (fate == Fate::kCrashAfter && arrives) return world.CrashByFault(*life);
     if (timeout) result = Fail(ErrorCode::kTimeout, "no answer in time", true);
     world.clock().Schedule(timeout ? kDeadline - there : back,
-                           [this, life, id, waiting, result = std::move(result)]() mutable {
+                           [this, life, id, fate, waiting, result = std::move(result)]() mutable {
                              // Who waits is known to this cluster alone: it is there if they are.
                              const std::shared_ptr<Done<T>> call = waiting.lock();
                              if (call == nullptr || !life->running) return;
                              waiting_.erase(id);
+                             if (fate == Fate::kCutOff && world_.FaultsActive()) world_.CutOff(life->process);
                              (*call)(std::move(result));
                            });
   });

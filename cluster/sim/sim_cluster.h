@@ -43,7 +43,7 @@ class SimCluster final : public Cluster {
                      Done<void> done) override;
 
  private:
-  enum class Fate { kFine, kUnavailable, kTimeoutDone, kTimeoutNotDone, kCrashBefore, kCrashAfter };
+  enum class Fate { kFine, kUnavailable, kTimeoutDone, kTimeoutNotDone, kCrashBefore, kCrashAfter, kCutOff };
 
   Fate DrawFate(bool write);
 

@@ -86,10 +86,7 @@ TEST(SimFaultsTest, EachHappensAndIsTraced) {
        [&](FaultPlan& plan) {
          plan.outages = {{Instant(minutes(2)), Instant(minutes(3))}};
        }},
-      {"is cut off (fault)",
-       [&](FaultPlan& plan) {
-         plan.cut_offs = {{Instant(minutes(2)), Instant(minutes(3))}};
-       }},
+      {"is cut off (fault)", [](FaultPlan& plan) { plan.cut_off_after_write = 200'000; }},
       {"history forgotten (fault)", [](FaultPlan& plan) { plan.history_expiries = {Instant(minutes(1))}; }},
       {"vanishes", [](FaultPlan& plan) { plan.node_losses = {Instant(minutes(1))}; }},
   };
@@ -149,6 +146,7 @@ TEST(SimFaultsTest, AFamilyHasItsOwnFaultsAndNoOthers) {
     const FaultPlan stale = draw(FaultFamily::kStale);
     EXPECT_GT(stale.stale_list, 0U);
     EXPECT_GT(stale.crash_after_write, 0U);
+    EXPECT_GT(stale.cut_off_after_write, 0U);
     for (const FaultPlan& plan : {crashes, unobserved, stale}) {
       EXPECT_EQ(plan.unavailable + plan.timeout_done + plan.timeout_not_done, 0U);
       EXPECT_TRUE(plan.outages.empty() && plan.node_losses.empty());

@@ -1,7 +1,6 @@
 #include "cluster/sim/sim_world.h"
 
 #include <algorithm>
-#include <iterator>
 #include <utility>
 
 #include "cluster/sim/sim_cluster.h"
@@ -82,9 +81,6 @@ void SimWorld::ScheduleFaults() {
     });
     clock_.Schedule(outage.end - clock_.Now(), [this] { Trace("world", "API server back"); });
   }
-  for (const FaultPlan::Window& window : options_.faults.cut_offs) {
-    clock_.Schedule(window.begin - clock_.Now(), [this, window] { CutOff(window); });
-  }
   for (const Instant at : options_.faults.history_expiries) {
     clock_.Schedule(at - clock_.Now(), [this] {
       Trace("world", "history forgotten (fault)");
@@ -93,22 +89,25 @@ void SimWorld::ScheduleFaults() {
   }
 }
 
-void SimWorld::CutOff(const FaultPlan::Window& window) {
-  if (processes_.empty()) return;
-  auto victim = processes_.begin();
-  std::advance(victim, rng_.Below(processes_.size()));
-  cut_off_ = victim->first;
-  Trace(cut_off_, "is cut off (fault)");
+void SimWorld::CutOff(const std::string& process) {
+  if (!cut_off_.insert(process).second) return;
+  Trace(process, "is cut off (fault)");
+  const Instant end = std::min(clock_.Now() + rng_.Between(seconds(1), seconds(60)), options_.faults.end);
+  // New connections work from then on; it may take longer until the old ones are given up.
+  const Instant noticed = std::min(end + rng_.Between(seconds(0), seconds(60)), options_.faults.end);
   for (auto& kind : watches_) {
     for (auto& [number, watch] : kind) {
-      if (watch->process() == cut_off_) watch->FallSilent(window.end);
+      if (watch->process() == process) watch->FallSilent(noticed);
     }
   }
-  clock_.Schedule(window.end - clock_.Now(), [this] { Trace(std::exchange(cut_off_, ""), "is back"); });
+  clock_.Schedule(end - clock_.Now(), [this, process] {
+    cut_off_.erase(process);
+    Trace(process, "is back");
+  });
 }
 
 bool SimWorld::Reaches(const SimLife& life) const {
-  return !life.faulty() || (life.process != cut_off_ && !OutageEnd());
+  return !life.faulty() || (!cut_off_.contains(life.process) && !OutageEnd());
 }
 
 std::optional<Instant> SimWorld::OutageEnd() const {

@@ -16,6 +16,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -95,8 +96,8 @@ class SimWorld {
   void OnChange(const Change& change);
   void ScheduleFaults();
   void ScheduleCollector();
-  void CutOff(const FaultPlan::Window& window);
-  // Whether what a process sends arrives at present.
+  // Nothing that this process sends arrives, and nothing comes to it, for a while.
+  void CutOff(const std::string& process);
   bool Reaches(const SimLife& life) const;
   void Start(Process& process);
   void Destroy(Process& process);
@@ -111,7 +112,7 @@ class SimWorld {
   std::vector<std::weak_ptr<std::function<void(const Change&)>>> listeners_;
   bool collector_scheduled_ = false;
   std::string writer_;
-  std::string cut_off_;  // The process that is; empty for none.
+  std::set<std::string> cut_off_;  // Processes.
   // By number, so that all are served in the order in which they began.
   std::array<std::map<std::uint64_t, SimWatch*>, std::size(kAllKinds)> watches_;
   std::uint64_t next_watch_ = 0;

@@ -58,6 +58,11 @@ json Foreign(const Job& job, const json& stored) {
   return foreign;
 }
 
+// Nobody has told it to stop, or taken it away.
+bool FailedItself(const Pod& pod) {
+  return pod.phase == PodPhase::kFailed && !pod.metadata.deletion_timestamp && pod.reason.empty();
+}
+
 template <typename T>
 const T* In(const StoredPtr& stored) {
   return stored == nullptr ? nullptr : std::get_if<T>(&stored->object);
@@ -123,6 +128,7 @@ void Invariants::OnNewStatus(const Job& before, const Job& after) {
   if (before.status.group != after.status.group) {
     facts.started.clear();
     facts.succeeded.clear();
+    facts.failed.clear();
     OnNewGroup(before, after);
   }
   if (before.status.phase != after.status.phase) OnNewPhase(before, after);
@@ -140,6 +146,8 @@ void Invariants::OnOperatorWrite(const Job& before, const Job& after) {
                            was.replicas != is.replicas || was.failures != is.failures)) {
     Fail(after, "it changes after its end");
   }
+  const bool failed = is.failures > was.failures || (is.reason == "PodFailure" && was.reason != is.reason);
+  if (failed && jobs_[after.metadata.uid].failed.empty()) Fail(after, "no replica failed by its own doing");
   if (is.failures > after.spec.backoff_limit) Fail(after, "more failures than there may be");
   if (is.observed_generation < was.observed_generation) Fail(after, "observedGeneration goes back");
 }
@@ -228,6 +236,7 @@ void Invariants::OnPod(const Pod* before, const Pod* after) {
   if (job != nullptr && job->status.group == replica->group) {
     if (after->phase != PodPhase::kPending) facts.started.insert(replica->rank);
     if (after->phase == PodPhase::kSucceeded) facts.succeeded.insert(replica->rank);
+    if (FailedItself(*after)) facts.failed.insert(replica->rank);
   }
   CheckGroups(pod.metadata.owner->uid);
 }

@@ -44,7 +44,8 @@ class Invariants {
   struct JobFacts {
     std::map<std::string, PodFacts> pods;  // That are there, by name.
     std::set<std::int64_t> started;        // Ranks of the present group whose pods ever did,
-    std::set<std::int64_t> succeeded;      // and those that ended well.
+    std::set<std::int64_t> succeeded;      // those that ended well,
+    std::set<std::int64_t> failed;         // and those that failed by their own doing.
     Instant moved;                         // When it, or one of its pods, last changed by itself.
   };
 

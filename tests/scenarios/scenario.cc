@@ -86,7 +86,7 @@ class Scenario {
 
   // One of them is stopped in good order and started anew, as when it is upgraded.
   void NextUpgrade() {
-    upgrade_ = world_.clock().After(random_.Between(seconds(5), seconds(90)), [this] {
+    upgrade_ = world_.clock().After(random_.Between(seconds(5), seconds(60)), [this] {
       if (!world_.FaultsActive()) return;
       const std::string name = random_.Below(2) == 0 ? "operator-a" : "operator-b";
       if (world_.IsRunning(name)) Upgrade(name, operators_[name].lock());
@@ -101,10 +101,10 @@ class Scenario {
     running->Stop([this, name, life] {
       // Not from inside: this destroys it.
       world_.clock().Schedule(seconds(0), [this, name, life] {
-        if (life != lives_[name]) return;
-        world_.Crash(name);
-        world_.Restart(name);
+        if (life == lives_[name]) world_.Crash(name);
       });
+      world_.clock().Schedule(random_.Between(seconds(0), seconds(20)),
+                              [this, name] { world_.Restart(name); });
     });
   }
 

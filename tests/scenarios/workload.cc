@@ -15,8 +15,8 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-constexpr std::uint64_t kJobs = 5;
-constexpr std::uint64_t kMostReplicas = 4;
+constexpr std::uint64_t kJobs = 4;
+constexpr std::uint64_t kMostReplicas = 3;
 constexpr const char* kNamespace = "default";
 // A condition of the scheduler's own, which everybody else is to leave alone.
 constexpr const char* kCondition = "Scheduled";
