@@ -72,6 +72,7 @@ class Program {
     Housekeeping();
     const int signal = shutdown.RunUntilSignal(loop_, [this](const std::function<void()>& done) {
       log_.Info("stopping");
+      housekeeping_.reset();  // It would say that all is ready.
       health_.Set(Health::Probe::kReady, "operator", Fail(ErrorCode::kUnavailable, "it is stopping"));
       operator_->Stop([this, done] { StopServing(done); });
     });
@@ -116,8 +117,7 @@ class Program {
   }
 
   Result<void> Serve() {
-    health_.Set(Health::Probe::kReady, "operator",
-                Fail(ErrorCode::kUnavailable, "its caches are being filled"));
+    health_.Set(Health::Probe::kReady, "operator", operator_->Readiness());
     health_.WatchOver("loop", loop_, kLoopLimit);
     HttpServerOptions options;
     options.address = settings_.address;
@@ -158,12 +158,11 @@ class Program {
   // Every second: what others read without asking.
   void Housekeeping() {
     operator_->Measure();
-    if (operator_->ready()) health_.Set(Health::Probe::kReady, "operator", {});
+    health_.Set(Health::Probe::kReady, "operator", operator_->Readiness());
     housekeeping_ = loop_.After(kHousekeeping, [this] { Housekeeping(); });
   }
 
   void StopServing(const std::function<void()>& done) {
-    housekeeping_.reset();
     if (webhook_ == nullptr) return done();
     webhook_->Stop(done);
   }

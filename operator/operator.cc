@@ -55,6 +55,17 @@ Operator::Operator(Clock& clock, Cluster& cluster, const OperatorOptions& option
   election_.Start();
 }
 
+Result<void> Operator::Readiness() const {
+  if (ready()) return {};
+  std::string why = "its caches are being filled";
+  for (const Reflector* reflector : {&jobs_.reflector(), &pods_.reflector(), &nodes_.reflector()}) {
+    if (reflector->ready() || !reflector->failure()) continue;
+    why += ": " + reflector->failure()->message;
+    break;
+  }
+  return Fail(ErrorCode::kUnavailable, why);
+}
+
 void Operator::OnJob(const Key& key, const Job* before, const Job* after) {
   if (before != nullptr && (after == nullptr || after->metadata.uid != before->metadata.uid)) {
     reconciler_.Forget(before->metadata.uid);

@@ -37,6 +37,8 @@ class Operator {
   bool MayAct() const { return election_.MayAct(); }
   // All caches have been filled.
   bool ready() const { return jobs_.ready() && pods_.ready() && nodes_.ready(); }
+  // The same with a word: what keeps them from being filled, where that is known.
+  Result<void> Readiness() const;
 
   const WatchCache<Job>& jobs() const { return jobs_; }
   const WatchCache<Pod>& pods() const { return pods_; }

@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "api/event.h"
 #include "nlohmann/json.hpp"
 #include "tests/e2e/operator_fixture.h"
 
@@ -243,6 +244,25 @@ TEST_F(OperatorLife, SaysWhyItDoesNotStartAndTriesAgain) {
   ASSERT_TRUE(EventuallyIn("train", JobPhase::kStarting, 1));
 }
 
+// Of what a volume lacks only events tell.
+TEST_F(OperatorLife, SaysWhatAPodIsSilentAbout) {
+  Submit("train", {.annotations = R"("played/start": "1000")"});
+  Allocate("train", {"played-0"});
+  ASSERT_TRUE(Eventually([&] { return !ReplicasOf("train").empty(); }));
+  const Metadata pod = ReplicasOf("train")[0].metadata;
+  Event event;
+  event.metadata = {.name = pod.name + ".1", .name_space = name_space_};
+  event.about = {"v1", "Pod", pod.name, pod.uid};
+  event.warning = true;
+  event.reason = "FailedMount";
+  event.message = "no such volume";
+  cluster_->Create(Kind::kEvent, Document(Encode(event)),
+                   [](const Result<Object>& result) { EXPECT_TRUE(result.has_value()); });
+  ASSERT_TRUE(Eventually([&] { return ReasonOf("train") == "FailedMount"; }));
+  const JobStatus status = StatusOf("train");
+  EXPECT_THAT(FindCondition(status.conditions, "Running")->message, HasSubstr("no such volume"));
+}
+
 TEST_F(OperatorLife, WaitsForRoomInItsQuota) {
   Kubectl({"create", "quota", "small", "--hard=pods=1"});
   Submit("train");
@@ -318,7 +338,7 @@ TEST_F(OperatorLife, HasNoMoreRightsThanItNeeds) {
       {"update", "adaptdljobs"},
       {"patch", "adaptdljobs"},
       {"delete", "podtemplates"},
-      {"list", "events"},
+      {"delete", "events"},
       {"create", "leases", "--namespace", "kube-node-lease"},
       {"get", "leases/other", "--namespace", "adaptdl"},
       {"delete", "leases/adaptdl-operator", "--namespace", "adaptdl"},
