@@ -12,7 +12,7 @@ using testing::IsEmpty;
 #ifdef ADAPTDL_SANITIZED
 constexpr int kBatch = 5;
 #else
-constexpr int kBatch = 40;
+constexpr int kBatch = 250;
 #endif
 
 class Scenarios : public testing::TestWithParam<int> {};
@@ -21,11 +21,11 @@ TEST_P(Scenarios, WhateverBreaksAllIsWellInTheEnd) {
   for (int i = 1; i <= kBatch; ++i) {
     const auto seed = static_cast<std::uint64_t>(GetParam()) * kBatch + static_cast<std::uint64_t>(i);
     const ScenarioResult result = RunScenario(seed);
-    EXPECT_THAT(result.violations, IsEmpty()) << "see it with: cluster_scenario --replay " << seed;
+    EXPECT_THAT(result.violations, IsEmpty()) << "see it with: operator_scenario --replay " << seed;
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Seeds, Scenarios, testing::Range(0, 5));
+INSTANTIATE_TEST_SUITE_P(Seeds, Scenarios, testing::Range(0, 8));
 
 TEST(Scenario, SameSeedSameTrace) {
   std::vector<std::string> first;
