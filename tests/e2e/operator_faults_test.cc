@@ -33,7 +33,7 @@ TEST_F(OperatorFaults, AnotherTakesOver) {
   ChildProgram& first = StartOperator({"--lease.identity", "first"});
   ASSERT_TRUE(EventuallyWrites(first, "leading"));
   ChildProgram& second = StartOperator({"--lease.identity", "second"});
-  Submit("train");
+  Submit("train", {.annotations = R"("played/grace": "2")"});
   Allocate("train", {"played-0", "played-1"});
   ASSERT_TRUE(EventuallyIn("train", JobPhase::kRunning, 0));
   // It is killed in the midst of a restart.
@@ -105,6 +105,24 @@ class OperatorLoad : public OperatorFaults {
     return static_cast<std::size_t>(std::count_if(
         jobs.begin(), jobs.end(), [](const auto& job) { return job->status.phase == JobPhase::kSucceeded; }));
   }
+  // Kills the operator so often while so many jobs are on their way.
+  void KillWithin(int jobs, int kills) {
+    // Some jobs end meanwhile, and others go round and round.
+    stays_busy_ = [](const Job& job) {
+      return job.status.group.value_or(0) < 2 || job.metadata.name.back() % 2 == 0;
+    };
+    const std::vector<std::string> flags = {"--lease.identity", "one", "--api.requests-per-second", "1000"};
+    ChildProgram* program = &StartOperator(flags);  // The same again leads at once.
+    Begin(jobs);
+    for (int kill = 0; kill < kills; ++kill) {
+      const auto moment = Changes() + static_cast<std::int64_t>(random_() % static_cast<unsigned>(10 * jobs));
+      ASSERT_TRUE(Eventually([&] { return Changes() >= moment; }));
+      EXPECT_EQ(EndOperator(*program, SIGKILL), 128 + SIGKILL);
+      program = &StartOperator(flags);
+    }
+    ExpectAllToSucceed();
+  }
+
   void ExpectAllToSucceed() {
     stays_busy_ = [](const Job&) { return false; };
     EXPECT_TRUE(Eventually([&] { return CountSucceeded() == submitted_; }));
@@ -123,23 +141,10 @@ class OperatorLoad : public OperatorFaults {
   Timer again_;
 };
 
-TEST_F(OperatorLoad, OperatorKilledAtAnyMoment) {
-  constexpr int kKills = 15;
-  // While it is being killed, some jobs end and others go round and round.
-  stays_busy_ = [](const Job& job) {
-    return job.status.group.value_or(0) < 2 || job.metadata.name.back() % 2 == 0;
-  };
-  const std::vector<std::string> flags = {"--lease.identity", "one", "--api.requests-per-second", "1000"};
-  ChildProgram* program = &StartOperator(flags);  // The same again leads at once.
-  Begin(40);
-  for (int kill = 0; kill < kKills; ++kill) {
-    const std::int64_t moment = Changes() + static_cast<std::int64_t>(random_() % 400);
-    ASSERT_TRUE(Eventually([&] { return Changes() >= moment; }));
-    EXPECT_EQ(EndOperator(*program, SIGKILL), 128 + SIGKILL);
-    program = &StartOperator(flags);
-  }
-  ExpectAllToSucceed();
-}
+TEST_F(OperatorLoad, OperatorKilledAtAnyMoment) { KillWithin(40, 15); }
+
+// The same for programs that are slow because they watch over themselves.
+TEST_F(OperatorLoad, OperatorKilledAFewTimes) { KillWithin(6, 4); }
 
 TEST_F(OperatorLoad, ApiServerAndEtcdRestarted) {
   StartOperator();

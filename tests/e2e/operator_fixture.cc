@@ -192,7 +192,7 @@ void OperatorTest::EndReplica(const Pod& pod, int exit_code) {
 void OperatorTest::Change(const Patch& patch) {
   cluster_->Apply(patch, [this, patch](const Result<Object>& result) {
     if (result || result.error().code == ErrorCode::kNotFound) return;
-    if (result.error().retryable) return Change(patch);
+    if (result.error().retryable || result.error().code == ErrorCode::kConflict) return Change(patch);
     ADD_FAILURE() << result.error().message;
   });
 }
@@ -208,8 +208,17 @@ bool OperatorTest::Eventually(const std::function<bool()>& holds) {
 bool OperatorTest::EventuallyIn(const std::string& name, JobPhase phase, std::int64_t group) {
   return Eventually([&] {
     const JobStatus status = StatusOf(name);
-    return status.phase == phase && status.group.value_or(-1) == group;
+    if (status.phase != phase || status.group.value_or(-1) != group) return false;
+    return phase != JobPhase::kRunning || AllRun(name, status);
   });
+}
+
+// Pods are watched apart from jobs, and may come into view a little later.
+bool OperatorTest::AllRun(const std::string& name, const JobStatus& status) const {
+  const std::vector<Pod> pods = ReplicasOf(name);
+  return static_cast<std::int64_t>(pods.size()) == status.replicas &&
+         std::all_of(pods.begin(), pods.end(),
+                     [](const Pod& pod) { return pod.phase == PodPhase::kRunning; });
 }
 
 std::shared_ptr<const Job> OperatorTest::Find(const std::string& name) const {

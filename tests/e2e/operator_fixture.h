@@ -58,6 +58,7 @@ class OperatorTest : public testing::Test {
 
   // The test goes on once it is so. What is asked for changes only in here.
   [[nodiscard]] bool Eventually(const std::function<bool()>& holds);
+  // Where it is to run, its replicas are seen to run, too.
   [[nodiscard]] bool EventuallyIn(const std::string& name, JobPhase phase, std::int64_t group);
   // None where there is no such job.
   std::shared_ptr<const Job> Find(const std::string& name) const;
@@ -73,6 +74,7 @@ class OperatorTest : public testing::Test {
   std::unique_ptr<ReplicaWatch> replicas_;
 
  private:
+  bool AllRun(const std::string& name, const JobStatus& status) const;
   std::string PortOf(ChildProgram& program);
   std::string Diagnosis() const;
 

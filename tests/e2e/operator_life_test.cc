@@ -4,7 +4,6 @@
 
 #include <csignal>
 #include <map>
-#include <set>
 
 #include "api/event.h"
 #include "nlohmann/json.hpp"
@@ -191,7 +190,7 @@ TEST_F(OperatorLife, GoesOnAfterDisruptions) {
     one.befall(one.name);
   }
   for (const Case& one : cases) {
-    ASSERT_TRUE(Eventually([&] { return StatusOf(one.name).group.value_or(-1) == 1; })) << one.name;
+    ASSERT_TRUE(Eventually([&] { return StatusOf(one.name).group.value_or(0) >= 1; })) << one.name;
     EXPECT_EQ(StatusOf(one.name).restart_reason, one.reason) << one.name;
     EXPECT_EQ(StatusOf(one.name).failures, one.failures) << one.name;
     EXPECT_THAT(Events(one.name, one.reason), SizeIs(testing::Ge(1))) << one.name;
@@ -224,79 +223,12 @@ TEST_F(OperatorLife, SuspendedAndResumed) {
   Kubectl({"wait", "--for=condition=Suspended=false", "adljob/train", "--timeout=60s"});
 }
 
-TEST_F(OperatorLife, SaysWhyItDoesNotStartAndTriesAgain) {
-  std::set<std::string> reasons;
-  jobs_->Subscribe([&](const Key&, const Job*, const Job*) { reasons.insert(ReasonOf("train")); });
-  Submit("train",
-         {.spec = R"("startTimeoutSeconds": 8)", .annotations = R"("played/stuck": "ImagePullBackOff")"});
-  Allocate("train", {"played-0", "played-1"});
-  ASSERT_TRUE(Eventually([&] { return ReasonOf("train") == "ImagePullBackOff"; }));
-  const JobStatus stuck = StatusOf("train");
-  EXPECT_EQ(FindCondition(stuck.conditions, "Running")->status, "False");
-  EXPECT_EQ(FindCondition(stuck.conditions, "Running")->message,
-            "replica 0 on played-0: ImagePullBackOff: played/stuck: ImagePullBackOff");
-  ASSERT_TRUE(EventuallyIn("train", JobPhase::kPending, 0));
-  EXPECT_EQ(StatusOf("train").restart_reason, "StartTimeout");
-  EXPECT_EQ(StatusOf("train").start_timeouts, 1);
-  EXPECT_THAT(ReplicasOf("train"), IsEmpty());
-  EXPECT_THAT(Events("train", "ImagePullBackOff"), SizeIs(1));
-  EXPECT_THAT(Events("train", "StartTimeout"), SizeIs(1));
-  ASSERT_TRUE(EventuallyIn("train", JobPhase::kStarting, 1));
-}
-
-// Of what a volume lacks only events tell.
-TEST_F(OperatorLife, SaysWhatAPodIsSilentAbout) {
-  Submit("train", {.annotations = R"("played/start": "1000")"});
-  Allocate("train", {"played-0"});
-  ASSERT_TRUE(Eventually([&] { return !ReplicasOf("train").empty(); }));
-  const Metadata pod = ReplicasOf("train")[0].metadata;
-  Event event;
-  event.metadata = {.name = pod.name + ".1", .name_space = name_space_};
-  event.about = {"v1", "Pod", pod.name, pod.uid};
-  event.warning = true;
-  event.reason = "FailedMount";
-  event.message = "no such volume";
-  cluster_->Create(Kind::kEvent, Document(Encode(event)),
-                   [](const Result<Object>& result) { EXPECT_TRUE(result.has_value()); });
-  ASSERT_TRUE(Eventually([&] { return ReasonOf("train") == "FailedMount"; }));
-  const JobStatus status = StatusOf("train");
-  EXPECT_THAT(FindCondition(status.conditions, "Running")->message, HasSubstr("no such volume"));
-}
-
-TEST_F(OperatorLife, WaitsForRoomInItsQuota) {
-  Kubectl({"create", "quota", "small", "--hard=pods=1"});
-  Submit("train");
-  Allocate("train", {"played-0", "played-1"});
-  ASSERT_TRUE(Eventually([&] { return ReasonOf("train") == "PodRefused"; }));
-  const JobStatus refused = StatusOf("train");
-  EXPECT_THAT(FindCondition(refused.conditions, "Running")->message, HasSubstr("exceeded quota: small"));
-  EXPECT_EQ(refused.phase, JobPhase::kStarting);
-  Kubectl({"delete", "quota", "small"});
-  ASSERT_TRUE(EventuallyIn("train", JobPhase::kRunning, 0));
-}
-
 TEST_F(OperatorLife, EndsByTheClock) {
   Submit("short", {.spec = R"("activeDeadlineSeconds": 2, "ttlSecondsAfterFinished": 3)"});
   Allocate("short", {"played-0"});
   ASSERT_TRUE(EventuallyIn("short", JobPhase::kFailed, 0));
   EXPECT_EQ(StatusOf("short").reason, "DeadlineExceeded");
   EXPECT_TRUE(Eventually([&] { return Find("short") == nullptr && replicas_->size() == 0; }));
-}
-
-// Machines that are taken away: one is drained, one is deleted from the cluster.
-TEST_F(OperatorLife, MovesToOtherNodes) {
-  Run("drained", {"played-4", "played-0"});
-  Run("gone", {"played-5", "played-1"});
-  Kubectl({"delete", "node", "played-5", "--wait=false"});
-  Kubectl({"drain", "played-4", "--ignore-daemonsets", "--delete-emptydir-data", "--force"});
-  Allocate("drained", {"played-2", "played-0"});
-  Allocate("gone", {"played-1"});
-  ASSERT_TRUE(Eventually(
-      [&] { return StatusOf("drained").phase == JobPhase::kRunning && StatusOf("drained").group == 1; }));
-  EXPECT_EQ(StatusOf("drained").restart_reason, "PodDeleted");
-  ASSERT_TRUE(EventuallyIn("gone", JobPhase::kRunning, 1));
-  for (const char* name : {"drained", "gone"}) EXPECT_EQ(StatusOf(name).failures, 0) << name;
-  Kubectl({"uncordon", "played-4"});
 }
 
 TEST_F(OperatorLife, CountsWhatItDoes) {
@@ -348,6 +280,77 @@ TEST_F(OperatorLife, HasNoMoreRightsThanItNeeds) {
   for (const auto& what : forbidden) {
     EXPECT_THAT(may(what), HasSubstr("no\n")) << what[0] << " " << what[1];
   }
+}
+
+// Jobs that get nowhere for a while. Nothing is asked of the clock, but these take their time.
+class OperatorWaits : public OperatorLife {};
+
+TEST_F(OperatorWaits, ForAnImageAndSaysSo) {
+  Submit("train",
+         {.spec = R"("startTimeoutSeconds": 8)", .annotations = R"("played/stuck": "ImagePullBackOff")"});
+  Allocate("train", {"played-0", "played-1"});
+  ASSERT_TRUE(Eventually([&] { return ReasonOf("train") == "ImagePullBackOff"; }));
+  const JobStatus stuck = StatusOf("train");
+  EXPECT_EQ(FindCondition(stuck.conditions, "Running")->status, "False");
+  EXPECT_EQ(FindCondition(stuck.conditions, "Running")->message,
+            "replica 0 on played-0: ImagePullBackOff: played/stuck: ImagePullBackOff");
+  ASSERT_TRUE(EventuallyIn("train", JobPhase::kPending, 0));
+  EXPECT_EQ(StatusOf("train").restart_reason, "StartTimeout");
+  EXPECT_EQ(StatusOf("train").start_timeouts, 1);
+  EXPECT_THAT(ReplicasOf("train"), IsEmpty());
+  EXPECT_THAT(Events("train", "ImagePullBackOff"), SizeIs(1));
+  EXPECT_THAT(Events("train", "StartTimeout"), SizeIs(1));
+  ASSERT_TRUE(EventuallyIn("train", JobPhase::kStarting, 1));
+}
+
+// Of what a volume lacks only events tell.
+TEST_F(OperatorWaits, ForWhatAPodIsSilentAbout) {
+  Submit("train", {.annotations = R"("played/start": "1000")"});
+  Allocate("train", {"played-0"});
+  ASSERT_TRUE(Eventually([&] { return !ReplicasOf("train").empty(); }));
+  const Metadata pod = ReplicasOf("train")[0].metadata;
+  Event event;
+  event.metadata = {.name = pod.name + ".1", .name_space = name_space_};
+  event.about = {"v1", "Pod", pod.name, pod.uid};
+  event.warning = true;
+  event.reason = "FailedMount";
+  event.message = "no such volume";
+  cluster_->Create(Kind::kEvent, Document(Encode(event)),
+                   [](const Result<Object>& result) { EXPECT_TRUE(result.has_value()); });
+  ASSERT_TRUE(Eventually([&] { return ReasonOf("train") == "FailedMount"; }));
+  const JobStatus status = StatusOf("train");
+  EXPECT_THAT(FindCondition(status.conditions, "Running")->message, HasSubstr("no such volume"));
+}
+
+TEST_F(OperatorWaits, ForRoomInItsQuota) {
+  Kubectl({"create", "quota", "small", "--hard=pods=1"});
+  Submit("train");
+  Allocate("train", {"played-0", "played-1"});
+  ASSERT_TRUE(Eventually([&] { return ReasonOf("train") == "PodRefused"; }));
+  const JobStatus refused = StatusOf("train");
+  EXPECT_THAT(FindCondition(refused.conditions, "Running")->message, HasSubstr("exceeded quota: small"));
+  EXPECT_EQ(refused.phase, JobPhase::kStarting);
+  Kubectl({"delete", "quota", "small"});
+  ASSERT_TRUE(EventuallyIn("train", JobPhase::kRunning, 0));
+}
+
+// Machines that are taken away: one is drained, one is deleted from the cluster.
+TEST_F(OperatorWaits, ForPodsOfNodesThatAreTakenAway) {
+  Run("drained", {"played-4", "played-0"});
+  Run("gone", {"played-5", "played-1"});
+  Kubectl({"delete", "node", "played-5", "--wait=false"});
+  Kubectl({"drain", "played-4", "--ignore-daemonsets", "--delete-emptydir-data", "--force"});
+  Allocate("drained", {"played-2", "played-0"});
+  Allocate("gone", {"played-1"});
+  ASSERT_TRUE(EventuallyIn("gone", JobPhase::kRunning, 1));
+  ASSERT_TRUE(Eventually([&] {
+    const std::vector<Pod> pods = ReplicasOf("drained");
+    return StatusOf("drained").phase == JobPhase::kRunning && pods.size() == 2 &&
+           pods[0].node_name == "played-2";
+  }));
+  EXPECT_THAT(Events("drained", "PodDeleted"), SizeIs(1));
+  for (const char* name : {"drained", "gone"}) EXPECT_EQ(StatusOf(name).failures, 0) << name;
+  Kubectl({"uncordon", "played-4"});
 }
 
 }  // namespace
