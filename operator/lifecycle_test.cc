@@ -94,6 +94,7 @@ class LifecycleTest : public ::testing::Test {
 
 std::vector<std::int64_t> Ranks(const std::vector<Replica>& replicas) {
   std::vector<std::int64_t> ranks;
+  ranks.reserve(replicas.size());
   for (const Replica& one : replicas) ranks.push_back(one.rank);
   return ranks;
 }
