@@ -17,7 +17,6 @@ struct ScenarioResult {
   std::vector<std::string> violations;  // Of what must always hold, or hold in the end; each with its time.
   std::uint64_t lines = 0;              // Of the trace.
   std::uint64_t digest = 0;             // Of its bytes.
-  std::uint64_t faults = 0;             // Lines that tell of one.
 };
 
 // `sink` gets each line of the trace. Which faults there may be depends on the seed, unless `family` says so.
