@@ -92,6 +92,7 @@ class Load {
   void Allocate(const Job& job, int replicas) {
     const auto nodes = nodes_.List();
     std::vector<std::string> allocation;
+    allocation.reserve(static_cast<std::size_t>(replicas));
     const std::size_t first = next_node_++;
     for (int i = 0; i < replicas; ++i) {
       allocation.push_back(nodes[(first + static_cast<std::size_t>(i) / 2) % nodes.size()]->metadata.name);
