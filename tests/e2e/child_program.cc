@@ -20,6 +20,7 @@ int CodeOf(int status) { return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : W
 
 std::vector<char*> Pointers(const std::vector<std::string>& words) {
   std::vector<char*> pointers;
+  pointers.reserve(words.size() + 1);
   // NOLINTNEXTLINE(cppcoreguidelines-pro-type-const-cast): execve does not write to them.
   for (const std::string& word : words) pointers.push_back(const_cast<char*>(word.c_str()));
   pointers.push_back(nullptr);
