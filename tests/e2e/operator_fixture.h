@@ -40,7 +40,7 @@ class OperatorTest : public testing::Test {
   ChildProgram& StartOperator(const std::vector<std::string>& flags = {});
   // Ends it with a signal and forgets it; its exit code.
   int EndOperator(ChildProgram& program, int signal);
-  // What it serves at that path; it must be there.
+  // What it serves at that path, or why it does not.
   std::string Serves(ChildProgram& program, const std::string& path);
 
   // By kubectl, in the namespace of the test.

@@ -241,7 +241,7 @@ TEST_F(OperatorLife, CountsWhatItDoes) {
   ASSERT_TRUE(EventuallyIn("one", JobPhase::kRunning, 1));
   EndReplica(ReplicasOf("two")[0], 0);
   ASSERT_TRUE(EventuallyIn("two", JobPhase::kSucceeded, 0));
-  EXPECT_EQ(Serves(*operator_, "/readyz"), "ok");
+  EXPECT_TRUE(Eventually([&] { return Serves(*operator_, "/readyz") == "ok"; }));
   EXPECT_THAT(
       Serves(*operator_, "/metrics"),
       AllOf(HasSubstr("\nadaptdl_sched_job_submission_count 2\n"),
