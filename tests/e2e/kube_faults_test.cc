@@ -143,7 +143,7 @@ class Follower {
   bool All(int count, int group) const {
     if (cache.size() != static_cast<std::size_t>(count)) return false;
     for (const auto& job : cache.List()) {
-      if (job->status.group != group) return false;
+      if (job->status.group.value_or(0) != group) return false;
     }
     return true;
   }
