@@ -11,7 +11,7 @@
 #include "cluster/clock.h"
 #include "cluster/kube/credentials.h"
 #include "cluster/kube/kube_cluster.h"
-#include "cluster/kube/rate_limit.h"
+#include "runtime/rate_limit.h"
 #include "cluster/kube/transport.h"
 
 namespace adaptdl {

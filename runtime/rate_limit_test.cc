@@ -1,4 +1,4 @@
-#include "cluster/kube/rate_limit.h"
+#include "runtime/rate_limit.h"
 
 #include <vector>
 
