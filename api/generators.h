@@ -89,6 +89,12 @@ inline PerfParams Perf() {
 
 inline GradParams Grad() { return {Positive(), Positive()}; }
 
+inline Observation SomeObservation() {
+  const std::int64_t a = Size();
+  const std::int64_t b = Size();
+  return {std::min(a, b), std::max(a, b), Size(), Positive() + 1e-9, Positive() + 1e-9};
+}
+
 inline Hints SomeHints() {
   const Bounds local = Ordered(Size);
   const Bounds batch = Ordered(Size);
@@ -100,7 +106,15 @@ inline Hints SomeHints() {
           .max_profiled_replicas = Maybe(Size),
           .gradient_accumulation = Maybe(Flag),
           .grad_params = Maybe(Grad),
-          .perf_params = Maybe(Perf)};
+          .perf_params = Maybe(Perf),
+          .progress = Maybe(Positive),
+          .total_progress = Maybe(Positive),
+          .epochs = Maybe(Size),
+          .finished_epochs = Maybe(Size),
+          .checkpoint_seconds = Maybe(Positive),
+          .restart_seconds = Maybe(Positive),
+          .profile = *rc::gen::container<std::vector<Observation>>(*rc::gen::inRange(0, 4),
+                                                                   rc::gen::exec(SomeObservation))};
 }
 
 inline Condition SomeCondition() {

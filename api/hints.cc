@@ -1,5 +1,8 @@
 #include "api/hints.h"
 
+#include <string>
+#include <utility>
+
 #include "api/json.h"
 #include "api/model_codec.h"
 #include "api/reader.h"
@@ -8,6 +11,26 @@
 namespace adaptdl {
 
 using nlohmann::json;
+
+namespace {
+
+constexpr const char* kHintKeys[] = {"initBatchSize",
+                                     "localBszBounds",
+                                     "globalBatchSize",
+                                     "maxBatchSize",
+                                     "maxProfiledReplicas",
+                                     "gradientAccumulation",
+                                     "gradParams",
+                                     "perfParams",
+                                     "progress",
+                                     "totalProgress",
+                                     "epochs",
+                                     "finishedEpochs",
+                                     "checkpointSeconds",
+                                     "restartSeconds",
+                                     "profile"};
+
+}  // namespace
 
 void Decode(const Reader& in, PerfParams* out) {
   for (const PerfField& field : kPerfFields) in.Required(field.name, &(out->*field.value), field.limits);
@@ -27,6 +50,16 @@ void Decode(const Reader& in, Hints* out) {
   in.Optional("gradientAccumulation", &out->gradient_accumulation);
   in.Optional("gradParams", &out->grad_params);
   in.Optional("perfParams", &out->perf_params);
+  in.Optional("progress", &out->progress, kNotNegative);
+  in.Optional("totalProgress", &out->total_progress, kNotNegative);
+  in.Optional("epochs", &out->epochs, kCountLimits);
+  in.Optional("finishedEpochs", &out->finished_epochs, kCountLimits);
+  in.Optional("checkpointSeconds", &out->checkpoint_seconds, kNotNegative);
+  in.Optional("restartSeconds", &out->restart_seconds, kNotNegative);
+  in.Optional("profile", &out->profile);
+  if (out->profile.size() > kMaxObservations) {
+    in.Fail("profile", "has more than " + std::to_string(kMaxObservations) + " observations");
+  }
   CheckOrder(in, "maxBatchSize", out->max_batch_size, "initBatchSize", out->init_batch_size);
 }
 
@@ -47,7 +80,22 @@ json Encode(const Hints& hints) {
   if (const auto& perf = hints.perf_params) {
     for (const PerfField& field : kPerfFields) out["perfParams"][field.name] = (*perf).*field.value;
   }
+  set("progress", hints.progress);
+  set("totalProgress", hints.total_progress);
+  set("epochs", hints.epochs);
+  set("finishedEpochs", hints.finished_epochs);
+  set("checkpointSeconds", hints.checkpoint_seconds);
+  set("restartSeconds", hints.restart_seconds);
+  for (const Observation& one : hints.profile) out["profile"].push_back(Encode(one));
   return out;
+}
+
+Document HintsPatch(const Hints& hints) {
+  json train = Encode(hints);
+  for (const char* key : kHintKeys) {
+    if (!train.contains(key)) train[key] = nullptr;
+  }
+  return Document(json{{"status", {{"train", std::move(train)}}}});
 }
 
 Result<Hints> ParseHints(std::string_view text) {

@@ -91,6 +91,13 @@ TEST(HintsTest, SaysWhichFieldIsWrong) {
       {R"({"perfParams": {"gamma": 0.99}})", "train.perfParams.gamma: must be between 1 and 10, found 0.99"},
       {R"({"perfParams": {"gamma": 10.1}})", "train.perfParams.gamma: must be between 1 and 10, found 10.1"},
       {R"({"perfParams": {"gamma": null}})", "train.perfParams.gamma: missing"},
+      {R"({"progress": -1})", "train.progress: must be at least 0, found -1"},
+      {R"({"totalProgress": "x"})", "train.totalProgress: expected a number, found text"},
+      {R"({"epochs": 1.5})", "train.epochs: expected an integer, found the number 1.5"},
+      {R"({"finishedEpochs": -1})", "train.finishedEpochs: must be between 0 and 9007199254740992, found -1"},
+      {R"({"checkpointSeconds": -1})", "train.checkpointSeconds: must be at least 0, found -1"},
+      {R"({"restartSeconds": {}})", "train.restartSeconds: expected a number, found an object"},
+      {R"({"profile": [{"num_nodes": 1}]})", "train.profile[0].num_replicas: missing"},
   };
   for (const auto& [patch, message] : cases) {
     json value = ParseJson(kFull).value();
@@ -103,6 +110,25 @@ TEST(HintsTest, SaysWhichFieldIsWrong) {
   EXPECT_FALSE(ParseHints(R"({"gradParams": {"norm": NaN, "var": 1}})"));
   EXPECT_EQ(ParseHints(R"({"maxBatchSize": 1, "maxBatchSize": 2})").error().message,
             "maxBatchSize: given twice");
+}
+
+TEST(HintsTest, KeepsProfilesShort) {
+  const json one = {{"num_nodes", 1},
+                    {"num_replicas", 1},
+                    {"atomic_bsz", 1},
+                    {"accum_step_time", 0.1},
+                    {"optim_step_time", 0.2}};
+  EXPECT_TRUE(ParseHints(ToText(json{{"profile", json(kMaxObservations, one)}})));
+  EXPECT_EQ(ParseHints(ToText(json{{"profile", json(kMaxObservations + 1, one)}})).error().message,
+            "profile: has more than 200 observations");
+}
+
+RC_GTEST_PROP(HintsTest, PatchesAnyHintsToThese, ()) {
+  json status = {{"status", {{"train", Encode(generate::SomeHints())}, {"phase", "Running"}}}};
+  const Hints hints = generate::SomeHints();
+  status.merge_patch(HintsPatch(hints).value());
+  RC_ASSERT(FromJson<Hints>(status["status"]["train"]).value() == hints);
+  RC_ASSERT(status["status"]["phase"] == "Running");
 }
 
 RC_GTEST_PROP(HintsTest, ReadsWhatItWrites, ()) {

@@ -9,6 +9,24 @@ namespace adaptdl {
 
 using nlohmann::json;
 
+void Decode(const Reader& in, Observation* out) {
+  constexpr Limits kTime{.min = 0, .exclusive_min = true};
+  in.Required("num_nodes", &out->num_nodes, kSizeLimits);
+  in.Required("num_replicas", &out->num_replicas, kSizeLimits);
+  in.Required("atomic_bsz", &out->atomic_bsz, kSizeLimits);
+  in.Required("accum_step_time", &out->accum_step_time, kTime);
+  in.Required("optim_step_time", &out->optim_step_time, kTime);
+  CheckOrder(in, "num_replicas", out->num_replicas, "num_nodes", out->num_nodes);
+}
+
+json Encode(const Observation& observation) {
+  return {{"num_nodes", observation.num_nodes},
+          {"num_replicas", observation.num_replicas},
+          {"atomic_bsz", observation.atomic_bsz},
+          {"accum_step_time", observation.accum_step_time},
+          {"optim_step_time", observation.optim_step_time}};
+}
+
 void ReadBounds(const Reader& in, std::string_view key, std::optional<std::int64_t>* min,
                 std::optional<std::int64_t>* max) {
   std::optional<std::vector<std::optional<std::int64_t>>> bounds;

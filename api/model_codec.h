@@ -36,6 +36,10 @@ inline constexpr std::array<PerfField, 7> kPerfFields = {{
     {"gamma", &PerfParams::gamma, {.min = 1, .max = 10}},
 }};
 
+// {num_nodes, num_replicas, atomic_bsz, accum_step_time, optim_step_time}
+void Decode(const Reader& in, Observation* out);
+nlohmann::json Encode(const Observation& observation);
+
 // The member `key` as [min|null, max|null], absent, or null.
 void ReadBounds(const Reader& in, std::string_view key, std::optional<std::int64_t>* min,
                 std::optional<std::int64_t>* max);

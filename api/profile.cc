@@ -13,16 +13,6 @@ namespace adaptdl {
 
 using nlohmann::json;
 
-void Decode(const Reader& in, Observation* out) {
-  constexpr Limits kTime{.min = 0, .exclusive_min = true};
-  in.Required("num_nodes", &out->num_nodes, kSizeLimits);
-  in.Required("num_replicas", &out->num_replicas, kSizeLimits);
-  in.Required("atomic_bsz", &out->atomic_bsz, kSizeLimits);
-  in.Required("accum_step_time", &out->accum_step_time, kTime);
-  in.Required("optim_step_time", &out->optim_step_time, kTime);
-  CheckOrder(in, "num_replicas", out->num_replicas, "num_nodes", out->num_nodes);
-}
-
 namespace {
 
 // A list of objects from an object of lists.

@@ -76,8 +76,8 @@ void Operator::OnJob(const Key& key, const Job* before, const Job* after) {
 void Operator::OnPod(const Pod* before, const Pod* after) {
   if (after != nullptr) reconciler_.Saw(*after);
   const Pod& pod = after != nullptr ? *after : *before;
-  const auto label = pod.metadata.labels.find("adaptdl/job");
-  if (label != pod.metadata.labels.end()) controller_.Enqueue({pod.metadata.name_space, label->second});
+  if (const std::string job = JobOfPod(pod); !job.empty())
+    controller_.Enqueue({pod.metadata.name_space, job});
 }
 
 void Operator::OnNode(const Key& key, const Node* before, const Node* after) {

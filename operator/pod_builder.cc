@@ -1,7 +1,6 @@
 #include "operator/pod_builder.h"
 
 #include <algorithm>
-#include <charconv>
 #include <utility>
 #include <vector>
 
@@ -25,10 +24,6 @@ constexpr const char* kPodPatch = "job.patch.pods";
 constexpr const char* kContainerPatch = "job.patch.containers";
 
 constexpr const char* kTemplate = "spec.template";
-constexpr const char* kReplicas = "adaptdl/replicas";
-constexpr const char* kGroup = "adaptdl/group";
-constexpr const char* kRank = "adaptdl/rank";
-constexpr const char* kNode = "adaptdl/node";
 constexpr const char* kSharedMemory = "adaptdl-shm";
 
 constexpr std::size_t kMaxHostname = 63;
@@ -173,11 +168,8 @@ json Identity(const Job& job, const Replica& replica) {
   const Metadata metadata = {
       .name = PodName(job, replica.group, replica.rank),
       .name_space = job.metadata.name_space,
-      .labels = {{"adaptdl", "true"}, {"adaptdl/job", job.metadata.name}, {"petuum.com/nodegroup", "all"}},
-      .annotations = {{kReplicas, std::to_string(replica.replicas)},
-                      {kGroup, std::to_string(replica.group)},
-                      {kRank, std::to_string(replica.rank)},
-                      {kNode, replica.node}},
+      .labels = ReplicaLabels(job.metadata.name),
+      .annotations = ReplicaAnnotations(replica),
       .owner = Owner{"adaptdl.petuum.com/v1", "AdaptDLJob", job.metadata.name, job.metadata.uid}};
   return {{"apiVersion", "v1"}, {"kind", "Pod"}, {"metadata", Encode(metadata)}};
 }
@@ -207,16 +199,6 @@ Result<json> PatchContainers(json pod, const json& patch) {
     container = *std::move(patched);
   }
   return CheckPatched(std::move(pod), kContainerPatch);
-}
-
-// A number as std::to_string writes it, and as nobody else would.
-std::optional<std::int64_t> Number(const Labels& annotations, const char* key) {
-  const auto found = annotations.find(key);
-  if (found == annotations.end()) return std::nullopt;
-  const std::string& text = found->second;
-  std::int64_t number = 0;
-  std::from_chars(text.data(), text.data() + text.size(), number);
-  return std::to_string(number) == text ? std::optional(number) : std::nullopt;
 }
 
 }  // namespace
@@ -255,22 +237,6 @@ Result<PodSettings> PodSettings::Parse(std::string_view default_resources, std::
 const json& PodSettings::default_resources() const { return parts_->default_resources; }
 const json& PodSettings::pod_patch() const { return parts_->pod_patch; }
 const json& PodSettings::container_patch() const { return parts_->container_patch; }
-
-std::optional<Replica> ReplicaOf(const Pod& pod) {
-  const Labels& annotations = pod.metadata.annotations;
-  const auto group = Number(annotations, kGroup);
-  const auto rank = Number(annotations, kRank);
-  const auto replicas = Number(annotations, kReplicas);
-  const auto node = annotations.find(kNode);
-  if (!group || !rank || !replicas || node == annotations.end() || node->second.empty()) return std::nullopt;
-  if (*group < 0 || *rank < 0 || *rank >= *replicas) return std::nullopt;
-  Replica replica;
-  replica.group = *group;
-  replica.rank = *rank;
-  replica.replicas = *replicas;
-  replica.node = node->second;
-  return replica;
-}
 
 std::string PodName(const Job& job, std::int64_t group, std::int64_t rank) {
   return job.metadata.name + "-" + job.metadata.uid + "-" + std::to_string(group) + "-" +

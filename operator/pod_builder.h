@@ -3,13 +3,12 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 
 #include "api/document.h"
 #include "api/job.h"
-#include "api/pod.h"
+#include "api/replica.h"
 #include "nlohmann/json_fwd.hpp"
 #include "runtime/result.h"
 
@@ -36,19 +35,6 @@ class PodSettings {
   struct Parts;
   std::shared_ptr<const Parts> parts_;
 };
-
-// One replica of a group.
-struct Replica {
-  std::int64_t group = 0;
-  std::int64_t rank = 0;
-  std::int64_t replicas = 1;
-  std::int64_t nodes = 1;  // Different ones in the group.
-  std::string node;        // By its name,
-  std::string hostname;    // and by its label kubernetes.io/hostname, to which the pod is pinned.
-};
-
-// Where a pod says that it belongs, by its annotations; nothing where it does not.
-std::optional<Replica> ReplicaOf(const Pod& pod);
 
 std::string PodName(const Job& job, std::int64_t group, std::int64_t rank);
 // What makes `<job>-<group>-<rank>` a name of a host, also where it would be too long for one.

@@ -11,7 +11,6 @@ namespace adaptdl {
 namespace {
 
 constexpr const char* kComponent = "adaptdl-operator";
-constexpr const char* kJobLabel = "adaptdl/job";
 constexpr const char* kHostname = "kubernetes.io/hostname";
 // Each look that ends in a write is followed by another; a job goes through fewer states than this at once.
 constexpr int kMaxLooks = 10;
@@ -86,12 +85,6 @@ Result<OperatorMetrics> OperatorMetrics::Make(Metrics& metrics) {
         made.completion_seconds = histogram;
         return made;
       });
-}
-
-std::vector<std::string> JobsOfPod(const Pod& pod) {
-  const auto label = pod.metadata.labels.find(kJobLabel);
-  if (label == pod.metadata.labels.end()) return {};
-  return {ToString(Key{pod.metadata.name_space, label->second})};
 }
 
 std::vector<std::string> NodesOfJob(const Job& job) {

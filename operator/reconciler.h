@@ -28,8 +28,6 @@ struct OperatorMetrics {
   Counter restarts;              // By reason.
 };
 
-// Of which job a pod says it is: "namespace/name", as an index of pods.
-std::vector<std::string> JobsOfPod(const Pod& pod);
 // The nodes in the allocation of a job, as an index of jobs.
 std::vector<std::string> NodesOfJob(const Job& job);
 
