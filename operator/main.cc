@@ -1,7 +1,4 @@
 // adaptdl-operator: cares for the AdaptDLJobs of a Kubernetes cluster.
-#include <unistd.h>
-
-#include <iostream>
 #include <memory>
 #include <optional>
 #include <random>
@@ -9,16 +6,17 @@
 #include <utility>
 #include <vector>
 
-#include "cluster/kube/kube_cluster.h"
-#include "cluster/kube/kube_config.h"
+#include "cluster/kube/program_cluster.h"
 #include "operator/admission.h"
 #include "operator/operator.h"
 #include "operator/settings.h"
 #include "runtime/event_loop.h"
 #include "runtime/health.h"
 #include "runtime/http_server.h"
+#include "runtime/program.h"
 #include "runtime/shutdown.h"
 #include "runtime/tls_files.h"
+#include "supervisor/token_key_file.h"
 
 namespace adaptdl {
 namespace {
@@ -32,16 +30,6 @@ constexpr std::chrono::seconds kCallDeadline{8};
 constexpr std::chrono::seconds kHousekeeping{1};
 constexpr std::chrono::seconds kLoopLimit{60};  // Beyond, the program hangs.
 
-std::string MakeIdentity(std::uint64_t random) {
-  char host[256] = "";
-  if (gethostname(host, sizeof host - 1) != 0) host[0] = '\0';
-  return std::string(host) + "-" + std::to_string(random % 1'000'000'000);
-}
-
-Result<KubeConnection> Connection(const OperatorSettings& settings, const Environment& environment) {
-  return settings.kubeconfig.empty() ? FindConnection(environment) : LoadKubeconfig(settings.kubeconfig);
-}
-
 // The parts of the program, in the order in which they need each other.
 class Program {
  public:
@@ -49,13 +37,14 @@ class Program {
       : settings_(std::move(settings)), log_(std::move(log)), seed_(std::random_device()()) {}
 
   Result<void> Start(const Environment& environment) {
-    auto connection = Connection(settings_, environment);
+    auto connection = FindConnection(settings_.kube, environment);
     if (!connection) return tl::unexpected(connection.error());
     auto pods =
         PodSettings::Parse(settings_.default_resources, settings_.patch_pods, settings_.patch_containers);
     if (!pods) return tl::unexpected(pods.error());
     pods->supervisor_url = settings_.supervisor_url;
     pods->version = settings_.version;
+    if (auto keys = UseTokenKeys(&*pods); !keys) return keys;
     return OperatorMetrics::Make(metrics_).and_then([&](const OperatorMetrics& jobs) {
       return ControllerMetrics::Make(metrics_).and_then([&](const ControllerMetrics& controller) {
         return Connect(*connection).and_then([&]() -> Result<void> {
@@ -82,22 +71,22 @@ class Program {
 
  private:
   Result<void> Connect(const KubeConnection& connection) {
-    auto requests =
-        metrics_.AddCounter("adaptdl_api_requests_total",
-                            "Requests to the API server; code 0: no answer came", {"verb", "kind", "code"});
-    if (!requests) return tl::unexpected(requests.error());
     KubeOptions options;
-    options.requests_per_second = settings_.requests_per_second;
-    options.burst = settings_.burst;
     options.call_deadline = kCallDeadline;
     options.user_agent = "adaptdl-operator/" ADAPTDL_VERSION;
     options.seed = seed_;
-    options.on_request = [requests = *requests](std::string_view verb, Kind kind, int status) {
-      requests.Increment({verb, ToString(kind), std::to_string(status)});
-    };
-    return ConnectToKubernetes(connection, options, loop_).map([this](std::unique_ptr<Cluster> cluster) {
-      cluster_ = std::move(cluster);
-    });
+    return ConnectProgram(connection, settings_.kube, options, loop_, metrics_)
+        .map([this](std::unique_ptr<Cluster> cluster) { cluster_ = std::move(cluster); });
+  }
+
+  // Replicas are given tokens under the first of the keys there are at that time.
+  Result<void> UseTokenKeys(PodSettings* pods) {
+    if (settings_.token_keys.empty()) return {};
+    return TokenKeyFile::Open(loop_, settings_.token_keys, [](const TokenKeys&) {}, log_)
+        .map([this, pods](std::unique_ptr<TokenKeyFile> file) {
+          token_keys_ = std::move(file);
+          pods->token = [this](const ReplicaIdentity& replica) { return token_keys_->keys().Seal(replica); };
+        });
   }
 
   OperatorOptions Options(const KubeConnection& connection, PodSettings pods) const {
@@ -173,6 +162,7 @@ class Program {
   Metrics metrics_;
   EventLoop loop_;
   Health health_;
+  std::unique_ptr<TokenKeyFile> token_keys_;
   std::unique_ptr<Cluster> cluster_;
   std::unique_ptr<Operator> operator_;
   std::unique_ptr<HttpServer> webhook_;
@@ -181,45 +171,22 @@ class Program {
   Timer housekeeping_;
 };
 
-int Complain(const std::string& message, int code) {
-  std::cerr << "adaptdl-operator: " << message << "\n";
-  return code;
-}
-
 int Main(const std::vector<std::string>& args) {
-  constexpr int kFailed = 1;
-  constexpr int kWrongUsage = 2;
-  constexpr std::size_t kWidth = 100;
+  const ProgramInfo program_info{
+      .name = "adaptdl-operator",
+      .purpose = "Cares for the AdaptDLJobs of a Kubernetes cluster: starts, moves and ends their replicas.",
+      .version = ADAPTDL_VERSION};
   const Environment environment = ProcessEnvironment();
   OperatorSettings settings;
   ConfigSchema schema;
   Bind(settings, schema);
-  const auto arguments = schema.Load(args, environment);
-  if (!arguments) return Complain(arguments.error().message, kWrongUsage);
-  if (arguments->help) {
-    std::cout
-        << "Cares for the AdaptDLJobs of a Kubernetes cluster: starts, moves and ends their replicas.\n\n"
-           "usage: adaptdl-operator [FLAGS]\n\nflags:\n"
-        << schema.Help(kWidth);
-    return 0;
-  }
-  if (arguments->version) {
-    std::cout << "adaptdl-operator " ADAPTDL_VERSION "\n";
-    return 0;
-  }
-  if (arguments->print_config) {
-    std::cout << schema.Print();
-    return 0;
-  }
-  if (!arguments->positional.empty()) {
-    return Complain(Printable(arguments->positional.front()) + ": it takes flags only; see --help",
-                    kWrongUsage);
-  }
-  if (const auto valid = Validate(settings); !valid) return Complain(valid.error().message, kWrongUsage);
+  const auto done =
+      ReadCommandLine(program_info, schema, args, environment, [&] { return Validate(settings); });
+  if (done) return *done;
   Shutdown shutdown(settings.shutdown_limit);
-  Program program(settings, Logger("operator", {.level = settings.log_level, .format = settings.log_format}));
+  Program program(settings, Logger("operator", {.level = settings.log.level, .format = settings.log.format}));
   if (const auto started = program.Start(environment); !started) {
-    return Complain(started.error().message, kFailed);
+    return Complain(program_info, started.error().message, kExitFailed);
   }
   return program.Run(shutdown);
 }

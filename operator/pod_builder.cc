@@ -120,6 +120,14 @@ void PutEntries(const json& entries, json* list) {
   all.insert(all.end(), entries.begin(), entries.end());
 }
 
+// The published client puts its paths behind this, and sends no credentials of its own.
+std::string SupervisorUrl(const Job& job, const Replica& replica, const PodSettings& settings) {
+  if (settings.supervisor_url.empty() || !settings.token) return settings.supervisor_url;
+  return settings.supervisor_url + "/t/" +
+         settings.token(
+             {job.metadata.name_space, job.metadata.name, job.metadata.uid, replica.group});
+}
+
 json Environment(const Job& job, const Replica& replica, const PodSettings& settings) {
   const auto entry = [](const char* name, const std::string& value) {
     return json{{"name", name}, {"value", value}};
@@ -132,7 +140,7 @@ json Environment(const Job& job, const Replica& replica, const PodSettings& sett
                       entry("ADAPTDL_NUM_RESTARTS", std::to_string(replica.group)),
                       entry("ADAPTDL_NUM_REPLICAS", std::to_string(replica.replicas)),
                       entry("ADAPTDL_REPLICA_RANK", std::to_string(replica.rank)),
-                      entry("ADAPTDL_SUPERVISOR_URL", settings.supervisor_url),
+                      entry("ADAPTDL_SUPERVISOR_URL", SupervisorUrl(job, replica, settings)),
                       entry("ADAPTDL_SCHED_VERSION", settings.version)});
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -9,6 +10,7 @@
 #include "api/document.h"
 #include "api/job.h"
 #include "api/replica.h"
+#include "api/replica_token.h"
 #include "nlohmann/json_fwd.hpp"
 #include "runtime/result.h"
 
@@ -25,6 +27,8 @@ class PodSettings {
                                    std::string_view container_patch);
 
   std::string supervisor_url = {};
+  // What a replica shows to the supervisor, as a part of its address; empty: nothing.
+  std::function<std::string(const ReplicaIdentity& replica)> token = {};
   std::string version = {};  // ADAPTDL_SCHED_VERSION.
 
   const nlohmann::json& default_resources() const;

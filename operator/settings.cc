@@ -4,9 +4,7 @@ namespace adaptdl {
 
 void Bind(OperatorSettings& settings, ConfigSchema& schema) {
   constexpr std::int64_t kMaxPort = 65535;
-  schema.Add(
-      {.key = "kubeconfig", .help = "How to reach the cluster; empty: $KUBECONFIG, or the pod's own account"},
-      settings.kubeconfig);
+  Bind(settings.kube, schema);
   schema.Add({.key = "namespace", .help = "Whose jobs to care for; empty: those of every namespace"},
              settings.name_space);
   schema.Add({.key = "lease.name", .help = "The Lease by which one of several operators leads"},
@@ -17,13 +15,14 @@ void Bind(OperatorSettings& settings, ConfigSchema& schema) {
              settings.identity);
   schema.Add({.key = "concurrency", .help = "Jobs in work at the same time"}, settings.concurrency,
              {.min = 1, .max = 1000});
-  schema.Add({.key = "api.requests-per-second", .help = "Most requests to the API server, in the long run"},
-             settings.requests_per_second, {.min = 1});
-  schema.Add({.key = "api.burst", .help = "Most requests at once"}, settings.burst, {.min = 1});
   schema.Add({.key = "job.supervisor-url",
               .help = "Where replicas find the supervisor",
               .env = "ADAPTDL_SUPERVISOR_URL"},
              settings.supervisor_url);
+  schema.Add({.key = "job.token-keys",
+              .help = "File with the keys of replicas' tokens, one a line, the first one in use; read again "
+                      "when it changes; empty: no tokens"},
+             settings.token_keys);
   schema.Add(
       {.key = "job.version", .help = "What replicas are told about us", .env = "ADAPTDL_SCHED_VERSION"},
       settings.version);
@@ -50,13 +49,7 @@ void Bind(OperatorSettings& settings, ConfigSchema& schema) {
   schema.Add({.key = "webhook.key", .help = "File with its key (PEM)"}, settings.webhook_key);
   schema.Add({.key = "shutdown-limit", .help = "After SIGTERM, how long to finish what is in work"},
              settings.shutdown_limit, {.min = std::chrono::milliseconds(1000)});
-  schema.Add({.key = "log.level", .help = "Least level that is logged"}, settings.log_level,
-             {{"debug", LogLevel::kDebug},
-              {"info", LogLevel::kInfo},
-              {"warn", LogLevel::kWarn},
-              {"error", LogLevel::kError}});
-  schema.Add({.key = "log.format", .help = "For people or for machines"}, settings.log_format,
-             {{"text", LogFormat::kText}, {"json", LogFormat::kJson}});
+  Bind(settings.log, schema);
 }
 
 Result<void> Validate(const OperatorSettings& settings) {

@@ -5,13 +5,14 @@
 #include <cstdint>
 #include <string>
 
+#include "cluster/kube/program_cluster.h"
 #include "runtime/config.h"
-#include "runtime/log.h"
+#include "runtime/program.h"
 
 namespace adaptdl {
 
 struct OperatorSettings {
-  std::string kubeconfig = {};  // Empty: $KUBECONFIG, ~/.kube/config, or the pod's service account.
+  KubeSettings kube = {};
   std::string name_space = {};
 
   std::string lease_name = "adaptdl-operator";
@@ -19,10 +20,9 @@ struct OperatorSettings {
   std::string identity = {};         // Empty: made up.
 
   std::int64_t concurrency = 64;
-  double requests_per_second = 200;
-  double burst = 400;
 
   std::string supervisor_url = {};
+  std::string token_keys = {};  // Path; empty: replicas are given no tokens.
   std::string version = ADAPTDL_VERSION;
   std::string default_resources = {};
   std::string patch_pods = {};
@@ -35,8 +35,7 @@ struct OperatorSettings {
   std::string webhook_key = {};
 
   std::chrono::milliseconds shutdown_limit{20'000};
-  LogLevel log_level = LogLevel::kInfo;
-  LogFormat log_format = LogFormat::kText;
+  LogSettings log = {};
 };
 
 // `settings` outlives the schema.

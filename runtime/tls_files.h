@@ -2,12 +2,9 @@
 // administrator.
 #pragma once
 
-#include <chrono>
-#include <functional>
 #include <string>
 
-#include "cluster/clock.h"
-#include "runtime/log.h"
+#include "runtime/reloader.h"
 #include "runtime/result.h"
 #include "runtime/tls_identity.h"
 
@@ -22,29 +19,20 @@ struct TlsFiles {
 // Both as they are now; whether they belong together is not looked at.
 Result<TlsIdentity> ReadTlsFiles(const TlsFiles& files);
 
-// Looks at the files now and then, and hands over what is new in them. All on the clock's thread.
+// Hands over what is new in the files. `use` is HttpServer::ReloadTls.
 class TlsReloader {
  public:
-  // HttpServer::ReloadTls: where it fails, what was in use stays in use.
-  using Use = std::function<Result<void>(const TlsIdentity& identity)>;
+  using Use = Reloader<TlsIdentity>::Use;
 
   // `in_use` is what the server began with. The clock outlives it.
-  TlsReloader(Clock& clock, TlsFiles files, TlsIdentity in_use, Use use, Logger log,
-              Duration period = std::chrono::seconds(10));
-  TlsReloader(const TlsReloader&) = delete;
-  TlsReloader& operator=(const TlsReloader&) = delete;
+  TlsReloader(Clock& clock, const TlsFiles& files, TlsIdentity in_use, Use use, Logger log,
+              Duration period = std::chrono::seconds(10))
+      : reloader_(
+            clock, "TLS certificate", std::move(in_use), [files] { return ReadTlsFiles(files); },
+            std::move(use), std::move(log), period) {}
 
  private:
-  void Look();
-
-  Clock& clock_;
-  const TlsFiles files_;
-  const Use use_;
-  const Logger log_;
-  const Duration period_;
-  TlsIdentity seen_;         // The last that was there, whether it could be used or not.
-  bool unreadable_ = false;  // At the last look.
-  Timer timer_;
+  Reloader<TlsIdentity> reloader_;
 };
 
 }  // namespace adaptdl

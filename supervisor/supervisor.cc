@@ -54,6 +54,7 @@ Supervisor::Supervisor(Clock& clock, Cluster& cluster, SupervisorOptions options
                        const SupervisorMetrics& metrics)
     : clock_(clock),
       options_(std::move(options)),
+      log_(log),
       metrics_(metrics),
       jobs_(clock, cluster, {.name_space = options_.name_space}, log.Named("jobs"),
             {.trim = TrimJob, .reflector = {.seed = options_.seed}}),
@@ -122,6 +123,9 @@ Supervisor::Answer<std::optional<ReplicaIdentity>> Supervisor::Admit(const Calle
     if (!caller.token.empty()) {
       auto opened = options_.keys ? options_.keys->Open(caller.token, job.name_space, job.name)
                                   : Fail(ErrorCode::kForbidden, "there is no key to check tokens with");
+      if (!opened && complaints_.Take(now, Duration::zero())) {
+        log_.Warn("wrong token", {{"job", ToString(job)}, {"client", caller.address}});
+      }
       if (!opened) return Refuse(Refusal::Kind::kWrongToken, "wrong token", opened.error().message);
       identity = *std::move(opened);
     }
@@ -171,11 +175,12 @@ Supervisor::Ticket Supervisor::WatchGroup(const Caller& caller, const Key& job, 
 }
 
 Supervisor::Answer<ReportVerdict> Supervisor::TakeReport(const Caller& caller, const Key& job,
-                                                         std::optional<std::int64_t> group, Hints hints) {
+                                                         std::optional<std::int64_t> group,
+                                                         const ReadReport& read) {
   const auto identity = Admit(caller, job);
   if (!identity) return tl::unexpected<Refusal>(identity.error());
   if (!ready()) return Refuse(Refusal::Kind::kNotReady, "not ready", "the supervisor is only just starting");
-  Report report{.hints = std::move(hints), .group = group};
+  Report report{.hints = {}, .group = group};
   if (*identity) {
     if (group && *group != (*identity)->group) {
       return Refuse(Refusal::Kind::kWrongToken, "wrong token", "the token is of another group");
@@ -183,6 +188,12 @@ Supervisor::Answer<ReportVerdict> Supervisor::TakeReport(const Caller& caller, c
     report.group = (*identity)->group;
     report.uid = (*identity)->uid;
   }
+  Result<Hints> hints = read();
+  if (!hints) {
+    metrics_.reports.reports.Increment({"invalid"});
+    return tl::unexpected<Refusal>(Refusal{Refusal::Kind::kInvalid, hints.error().message});
+  }
+  report.hints = *std::move(hints);
   const ReportVerdict verdict = reports_.Take(job, std::move(report));
   const auto refused = [](Refusal::Kind kind, const char* message) {
     return tl::unexpected<Refusal>(Refusal{kind, message});  // Counted among the reports.

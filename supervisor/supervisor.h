@@ -61,6 +61,7 @@ struct Caller {
 // Why a request is not served.
 struct Refusal {
   enum class Kind {
+    kInvalid,  // The message names the field.
     kNoToken,
     kWrongToken,
     kTooMany,   // Requests, or waiting ones: to be tried again a little later.
@@ -98,11 +99,11 @@ class Supervisor {
   void StopDiscovering(Ticket ticket) { discovery_.Forget(ticket); }
   void StopWatching(Ticket ticket) { watches_.Remove(ticket); }
 
-  // `group`, where the caller says so; its token says it better. The verdict is kTaken or kUnchanged.
+  // Reads the report only once the caller is known to be a right one. `group`, where the caller says so; his
+  // token says it better. The verdict is kTaken or kUnchanged.
+  using ReadReport = std::function<Result<Hints>()>;
   Answer<ReportVerdict> TakeReport(const Caller& caller, const Key& job, std::optional<std::int64_t> group,
-                                   Hints hints);
-  // A report that could not be read, for those who count.
-  void CountInvalidReport() const { metrics_.reports.reports.Increment({"invalid"}); }
+                                   const ReadReport& read);
 
   // What tokens are believed from now on.
   void UseKeys(TokenKeys keys) { options_.keys = std::move(keys); }
@@ -132,6 +133,7 @@ class Supervisor {
 
   Clock& clock_;
   SupervisorOptions options_;
+  const Logger log_;
   const SupervisorMetrics metrics_;
   WatchCache<Job> jobs_;
   WatchCache<Pod> pods_;
@@ -140,6 +142,7 @@ class Supervisor {
   Reports reports_;
   RateLimits client_rates_;
   RateLimits job_rates_;
+  RateLimit complaints_{0.2, 10};  // In the log, about wrong tokens.
 };
 
 }  // namespace adaptdl
