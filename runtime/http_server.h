@@ -32,6 +32,10 @@ struct HttpServerOptions {
   std::chrono::milliseconds drain{10'000};          // For requests in hand, once the server stops.
 };
 
+  // Words what the server answers by itself: the refusals above, 400, and the 500 of a dropped request. The
+  // status stays the server's, `why` is safe to print. On the server's thread. Empty: plain text.
+  std::function<HttpResponse(int status, const std::string& why)> refusal = {};
+
 class HttpServer {
  public:
   // Serves from now on. `handler` is called on the server's thread and must not block; for each request whose
