@@ -211,6 +211,23 @@ TEST(ThreadsHttpLimits, RefusesConnectionsBeyondTheLimit) {
   }
 }
 
+TEST(ThreadsHttpLimits, AClientsOwnLimitLeavesPlaceForOthers) {
+  HttpServerOptions options = OnLoopback();
+  options.connections_per_peer = 2;
+  const auto server = Serve(options);
+  TestClient first(server->port());
+  TestClient second(server->port());
+  EXPECT_EQ(first.Get("/").status, 200);
+  EXPECT_EQ(second.Get("/").status, 200);
+  EXPECT_THAT(SaysSomething(*server), StartsWith("HTTP/1.1 503 "));
+  TestClient other(server->port(), 0, "127.0.0.2");
+  EXPECT_EQ(other.Get("/").status, 200);
+  EXPECT_EQ(first.Get("/").status, 200);
+  second.Close();
+  while (TestClient(server->port()).Get("/").status != 200) {
+  }
+}
+
 TEST(ThreadsHttpLimits, CutsOffAClientThatDoesNotRead) {
   HttpServerOptions options = OnLoopback();
   options.connections = 1;
