@@ -47,20 +47,23 @@ const std::string* HttpRequest::FindHeader(std::string_view name) const {
 }
 
 struct Responder::State {
-  State(Send s, Watch w) : send(std::move(s)), watch(std::move(w)) {}
+  State(Send s, Watch w, std::function<void()> d)
+      : send(std::move(s)), watch(std::move(w)), dropped(std::move(d)) {}
   State(const State&) = delete;
   State& operator=(const State&) = delete;
   ~State() {
-    if (!answered) send({.status = 500, .body = "the request was dropped\n"});
+    if (answered) return;
+    dropped ? dropped() : send({.status = 500, .body = "the request was dropped\n"});
   }
 
   const Send send;
   const Watch watch;
+  const std::function<void()> dropped;
   std::atomic<bool> answered = false;
 };
 
-Responder::Responder(Send send, Watch watch)
-    : state_(std::make_shared<State>(std::move(send), std::move(watch))) {}
+Responder::Responder(Send send, Watch watch, std::function<void()> dropped)
+    : state_(std::make_shared<State>(std::move(send), std::move(watch), std::move(dropped))) {}
 
 void Responder::Answer(HttpResponse response) const {
   if (!state_->answered.exchange(true)) state_->send(std::move(response));

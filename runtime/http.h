@@ -45,9 +45,9 @@ class Responder {
   using Send = std::function<void(HttpResponse)>;
   using Watch = std::function<void(std::function<void()> gone)>;
 
-  // `send` is called once, with the first answer, or with a 500 when the last copy is destroyed without one.
-  // `watch` takes what OnGone was given.
-  explicit Responder(Send send, Watch watch = {});
+  // `send` is called once, with the first answer. Where the last copy is destroyed without one, `dropped` is
+  // called instead; without it, `send` gets a 500. `watch` takes what OnGone was given.
+  explicit Responder(Send send, Watch watch = {}, std::function<void()> dropped = {});
 
   // Only the first call counts.
   void Answer(HttpResponse response) const;

@@ -52,7 +52,7 @@ class Connection final : public HttpConnection, public std::enable_shared_from_t
     SetDeadline(shared_.options.read_timeout);
     stream_->Handshake([self = shared_from_this()](error_code error) {
       if (error || self->state_ == State::kClosed) return self->Close();
-      if (self->refused_) return self->Send({.status = 503, .body = "too many connections\n"}, false);
+      if (self->refused_) return self->Refuse(503, "too many connections");
       self->NextRequest();
     });
   }
@@ -137,9 +137,14 @@ class Connection final : public HttpConnection, public std::enable_shared_from_t
     });
   }
 
-  void Refuse(int status, const std::string& why) {
-    Send({.status = status, .body = Printable(why) + "\n"}, false);
+  HttpResponse Refusal(int status, const std::string& why) const {
+    const std::string printable = Printable(why);
+    if (!shared_.options.refusal) return {.status = status, .body = printable + "\n"};
+    HttpResponse response = shared_.options.refusal(status, printable);
+    response.status = status;
+    return response;
   }
+  void Refuse(int status, const std::string& why) { Send(Refusal(status, why), false); }
 
   void Dispatch() {
     Parser::value_type message = parser_->release();
@@ -177,6 +182,13 @@ class Connection final : public HttpConnection, public std::enable_shared_from_t
             const auto self = weak.lock();
             if (!self || self->state_ == State::kClosed) return gone();
             if (self->HoldsAt(number)) self->on_gone_ = std::move(gone);
+          });
+        },
+        [weak, mailbox, number] {
+          mailbox->Post([weak, number] {
+            const auto self = weak.lock();
+            if (self && self->HoldsAt(number))
+              self->Answer(number, self->Refusal(500, "the request was dropped"));
           });
         });
   }

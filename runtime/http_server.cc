@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "runtime/http_connection.h"
+#include "runtime/http_places.h"
 
 namespace adaptdl {
 namespace {
@@ -98,7 +99,8 @@ class HttpServer::Core {
  private:
   struct Entry {
     std::shared_ptr<HttpConnection> connection;
-    bool refused;
+    std::string peer;
+    HttpPlaces::Place place;
   };
 
   void Accept() {
@@ -117,18 +119,17 @@ class HttpServer::Core {
   }
 
   void Add(tcp::socket socket) {
-    const std::size_t limit = shared_.options.connections;
-    const bool refused = connections_.size() - refused_ >= limit;
-    if (refused && refused_ >= limit) return;  // Not even a word for this one.
     error_code error;
-    const tcp::endpoint peer = socket.remote_endpoint(error);
+    const tcp::endpoint endpoint = socket.remote_endpoint(error);
     if (error) return;
+    const std::string peer = endpoint.address().to_string();
+    const std::optional<HttpPlaces::Place> place = places_.Take(peer);
+    if (!place) return;
     KeepAlive(socket);
     const std::uint64_t id = next_id_++;
-    auto connection = MakeHttpConnection(shared_, id, MakeHttpStream(std::move(socket), tls_.get()),
-                                         peer.address().to_string(), refused);
-    if (refused) ++refused_;
-    connections_.emplace(id, Entry{connection, refused});
+    auto connection = MakeHttpConnection(shared_, id, MakeHttpStream(std::move(socket), tls_.get()), peer,
+                                         *place == HttpPlaces::Place::kRefused);
+    connections_.emplace(id, Entry{connection, peer, *place});
     connection->Start();
   }
 
@@ -142,7 +143,7 @@ class HttpServer::Core {
 
   void Closed(std::uint64_t id) {
     const auto at = connections_.find(id);
-    if (at->second.refused) --refused_;
+    places_.Leave(at->second.peer, at->second.place);
     connections_.erase(at);
     CheckStopped();
   }
@@ -162,7 +163,7 @@ class HttpServer::Core {
   std::shared_ptr<ssl_ctx_st> tls_;
   const bool has_tls_ = tls_ != nullptr;
   std::map<std::uint64_t, Entry> connections_;
-  std::size_t refused_ = 0;  // Those among them that are only being told so.
+  HttpPlaces places_{shared_.options.connections, shared_.options.connections_per_peer};
   std::uint64_t next_id_ = 0;
   std::function<void()> stopped_;
   std::thread thread_;

@@ -25,11 +25,16 @@ struct HttpServerOptions {
   std::size_t body_bytes = std::size_t{1} << 20U;  // Beyond: 413.
   std::size_t target_bytes = 8 * 1024;             // Beyond: 414.
   std::size_t connections = 10000;                 // Beyond: 503.
+  std::size_t connections_per_peer = 0;            // Of one address; 0: no limit of its own. Beyond: 503.
   std::chrono::milliseconds read_timeout{
       30'000};  // From a request's first byte, or its connection, to its last byte.
   std::chrono::milliseconds idle_timeout{60'000};   // Between two requests.
   std::chrono::milliseconds write_timeout{30'000};  // For an answer to leave.
   std::chrono::milliseconds drain{10'000};          // For requests in hand, once the server stops.
+
+  // Words what the server answers by itself: the refusals above, 400, and the 500 of a dropped request. The
+  // status stays the server's, `why` is safe to print. On the server's thread. Empty: plain text.
+  std::function<HttpResponse(int status, const std::string& why)> refusal = {};
 };
 
 class HttpServer {

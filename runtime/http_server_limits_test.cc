@@ -1,6 +1,7 @@
 // What the server does to clients that ask for too much, too slowly, or nonsense.
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -14,6 +15,8 @@
 namespace adaptdl {
 namespace {
 
+using ::testing::AllOf;
+using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
 constexpr std::chrono::milliseconds kShort{50};
@@ -29,6 +32,13 @@ std::string Says(const HttpServer& server, const std::string& text) {
   TestClient client(server.port());
   client.Send(text);
   return client.ReadToEnd();
+}
+
+// The same for a client of a server without a place for it, which may first be busy telling others so.
+std::string SaysSomething(const HttpServer& server) {
+  std::string said;
+  while (said.empty()) said = Says(server, "");
+  return said;
 }
 
 TEST(ThreadsHttpLimits, RefusesWhatIsTooLong) {
@@ -59,6 +69,48 @@ TEST(ThreadsHttpLimits, RefusesWhatIsTooLong) {
     EXPECT_THAT(Says(*server, text), StartsWith("HTTP/1.1 " + status)) << text.substr(0, 100);
   }
   EXPECT_EQ(TestClient(server->port()).Get("/").status, 200);
+}
+
+TEST(ThreadsHttpLimits, RefusalsAreInTheWordsOfTheService) {
+  HttpServerOptions options = OnLoopback();
+  options.connections = 1;
+  options.header_bytes = 1000;
+  options.target_bytes = 100;
+  options.body_bytes = 100;
+  options.refusal = [](int status, const std::string& why) {
+    return HttpResponse{.status = 200,  // Not for it to say.
+                        .content_type = "application/json",
+                        .body = "{\"error\": \"" + std::to_string(status) + " " + why + "\"}",
+                        .headers = {{"X-Refused", "yes"}}};
+  };
+  const auto server = Serve(options, [](const HttpRequest&, const Responder&) {});
+  // One connection at a time has a place: an earlier one may still be on its way out.
+  const auto answer = [&](const std::string& text) {
+    TestReply reply;
+    do {
+      TestClient client(server->port());
+      client.Send(text);
+      reply = client.Read();
+    } while (reply.status == 503 || reply.status == 0);
+    EXPECT_THAT(reply.head,
+                AllOf(HasSubstr("Content-Type: application/json\r\n"), HasSubstr("X-Refused: yes\r\n")));
+    return std::to_string(reply.status) + " " + reply.body;
+  };
+  const std::string rest = " HTTP/1.1\r\nHost: x\r\n";
+  EXPECT_EQ(answer("GET x" + rest + "\r\n"), R"(400 {"error": "400 target: not a path"})");
+  EXPECT_EQ(answer("GET /?\xff&\xff" + rest + "\r\n"), R"(400 {"error": "400 target: \xff is given twice"})");
+  EXPECT_EQ(answer("POST /" + rest + "Content-Length: 101\r\n\r\n"), R"(413 {"error": "413 body too long"})");
+  EXPECT_EQ(answer("GET /" + std::string(100, 'x') + rest + "\r\n"),
+            R"(414 {"error": "414 target too long"})");
+  EXPECT_EQ(answer("GET /" + rest + "A: " + std::string(1000, 'x')),
+            R"(431 {"error": "431 header too long"})");
+  EXPECT_EQ(answer("GET /" + rest + "\r\n"), R"(500 {"error": "500 the request was dropped"})");
+  std::optional<TestClient> keeps;
+  do keeps.emplace(server->port());
+  while (keeps->Get("/").status != 500);
+  EXPECT_THAT(SaysSomething(*server),
+              AllOf(StartsWith("HTTP/1.1 503 "), HasSubstr(R"({"error": "503 too many connections"})")));
+  EXPECT_EQ(keeps->Get("/").status, 500);  // A dropped request does not end its connection.
 }
 
 TEST(ThreadsHttpLimits, AnswerReachesAClientThatGoesOnSending) {
@@ -153,6 +205,23 @@ TEST(ThreadsHttpLimits, RefusesConnectionsBeyondTheLimit) {
   EXPECT_EQ(second.Get("/").status, 200);
   EXPECT_THAT(Says(*server, ""), StartsWith("HTTP/1.1 503 "));
   EXPECT_THAT(Says(*server, "GET / HTTP/1.1\r\nHost: x\r\n\r\n"), StartsWith("HTTP/1.1 503 "));
+  EXPECT_EQ(first.Get("/").status, 200);
+  second.Close();
+  while (TestClient(server->port()).Get("/").status != 200) {
+  }
+}
+
+TEST(ThreadsHttpLimits, AClientsOwnLimitLeavesPlaceForOthers) {
+  HttpServerOptions options = OnLoopback();
+  options.connections_per_peer = 2;
+  const auto server = Serve(options);
+  TestClient first(server->port());
+  TestClient second(server->port());
+  EXPECT_EQ(first.Get("/").status, 200);
+  EXPECT_EQ(second.Get("/").status, 200);
+  EXPECT_THAT(SaysSomething(*server), StartsWith("HTTP/1.1 503 "));
+  TestClient other(server->port(), 0, "127.0.0.2");
+  EXPECT_EQ(other.Get("/").status, 200);
   EXPECT_EQ(first.Get("/").status, 200);
   second.Close();
   while (TestClient(server->port()).Get("/").status != 200) {

@@ -109,6 +109,19 @@ TEST(Responder, DroppedIsAnsweredWith500ByTheLastCopy) {
   EXPECT_EQ(sent, std::vector{500});
 }
 
+TEST(Responder, DroppedIsSaidInsteadToWhoWantsToKnow) {
+  std::vector<int> sent;
+  int dropped = 0;
+  const auto send = [&](const HttpResponse& response) { sent.push_back(response.status); };
+  const auto drop = [&] { ++dropped; };
+  { const Responder unanswered(send, {}, drop); }
+  EXPECT_EQ(dropped, 1);
+  EXPECT_TRUE(sent.empty());
+  Responder(send, {}, drop).Answer({.status = 201});
+  EXPECT_EQ(dropped, 1);
+  EXPECT_EQ(sent, std::vector{201});
+}
+
 TEST(OnClock, HandlerRunsOnTheClockAndIsNotNeededAfterwards) {
   VirtualClock clock;
   std::vector<std::string> seen;

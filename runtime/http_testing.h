@@ -30,16 +30,20 @@ struct TestReply {
 
 class TestClient {
  public:
-  explicit TestClient(std::uint16_t port, int receive_bytes = 0)
+  // `from`: an address of this machine to come from, where it matters.
+  explicit TestClient(std::uint16_t port, int receive_bytes = 0, const char* from = nullptr)
       : fd_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
     const timeval limit{.tv_sec = 60, .tv_usec = 0};  // Of a test that would hang.
     setsockopt(fd_, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
     if (receive_bytes > 0) setsockopt(fd_, SOL_SOCKET, SO_RCVBUF, &receive_bytes, sizeof receive_bytes);
-    sockaddr_in to{};
-    to.sin_family = AF_INET;
-    to.sin_port = htons(port);
-    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    if (connect(fd_, reinterpret_cast<sockaddr*>(&to), sizeof to) != 0) std::abort();  // NOLINT
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    if (from != nullptr) inet_pton(AF_INET, from, &address.sin_addr);
+    if (from != nullptr && bind(fd_, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0)
+      std::abort();  // NOLINT
+    address.sin_port = htons(port);
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    if (connect(fd_, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) std::abort();  // NOLINT
   }
   TestClient(const TestClient&) = delete;
   TestClient& operator=(const TestClient&) = delete;
