@@ -419,6 +419,10 @@ class JobLife {
 
   void Remove(const Pod& pod) {
     if (pod.metadata.deletion_timestamp) return;
+    const auto asked = memory_.removed.find(pod.metadata.uid);
+    if (asked != memory_.removed.end() && now_ < asked->second + kAskAgain) {
+      return LookAt(asked->second + kAskAgain);  // The cache has not seen it yet.
+    }
     decision_.remove.push_back({pod.metadata.name, pod.metadata.uid});
   }
 

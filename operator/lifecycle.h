@@ -37,6 +37,8 @@ struct GroupMemory {
   std::set<std::int64_t> gone = {};  // Ranks of which the server said that there is no pod.
   // When the server was last asked for the pod: to make it, or whether it is there.
   std::map<std::int64_t, Time> asked = {};
+  // When the server was last asked to delete a pod that is in view, by its uid.
+  std::map<std::string, Time> removed = {};
   // What keeps a pod from starting, as events about it tell, and when somebody last asked for those.
   std::map<std::int64_t, Blockage> told = {};
   std::optional<Time> inquired = {};

@@ -82,7 +82,8 @@ class Program {
   // Replicas are given tokens under the first of the keys there are at that time.
   Result<void> UseTokenKeys(PodSettings* pods) {
     if (settings_.token_keys.empty()) return {};
-    return TokenKeyFile::Open(loop_, settings_.token_keys, [](const TokenKeys&) {}, log_)
+    return TokenKeyFile::Open(
+               loop_, settings_.token_keys, [](const TokenKeys&) {}, log_)
         .map([this, pods](std::unique_ptr<TokenKeyFile> file) {
           token_keys_ = std::move(file);
           pods->token = [this](const ReplicaIdentity& replica) { return token_keys_->keys().Seal(replica); };

@@ -111,6 +111,39 @@ TEST_F(OperatorTest, TakesAJobFromItsAllocationToItsEnd) {
   EXPECT_THAT(metrics, HasSubstr("adaptdl_sched_job_completion_time_count{status=\"Succeeded\"} 1\n"));
 }
 
+// The server looks through all events for each such question: a slow cluster is not to be slowed down by it.
+TEST_F(OperatorTest, AsksLittleAboutManySilentPods) {
+  for (int i = 0; i < 60; ++i) {
+    Submit("slow-" + std::to_string(i), json::object(), {{"played/start", "400"}});
+    Allocate("slow-" + std::to_string(i), {"n0"});
+  }
+  world_.clock().RunFor(seconds(90));
+  std::size_t lists = 0;
+  const std::string& trace = world_.trace();
+  for (auto at = trace.find("list Event"); at != std::string::npos; at = trace.find("list Event", at + 1)) {
+    ++lists;
+  }
+  EXPECT_GE(lists, 4U);
+  EXPECT_LE(lists, 4U + 60 / 2);
+  for (int i = 0; i < 60; ++i)
+    ASSERT_TRUE(RunUntil("slow-" + std::to_string(i), JobPhase::kRunning, minutes(10)));
+}
+
+// Events about one pod that goes make the operator look at its peers, whose going it has not seen yet.
+TEST_F(OperatorTest, DeletesEachPodOnce) {
+  Submit("a", json::object(), {{"played/grace", "3"}});
+  Allocate("a", std::vector<std::string>(16, "n0"));
+  ASSERT_TRUE(RunUntil("a", JobPhase::kRunning));
+  Allocate("a", {"n1"});
+  ASSERT_TRUE(world_.clock().RunUntil([&] { return At("a").status.group == 1; }, minutes(2)));
+  std::size_t deletions = 0;
+  const std::string& trace = world_.trace();
+  for (auto at = trace.find("delete Pod"); at != std::string::npos; at = trace.find("delete Pod", at + 1)) {
+    ++deletions;
+  }
+  EXPECT_EQ(deletions, 16U);
+}
+
 TEST_F(OperatorTest, MovesAJobThroughItsCheckpoint) {
   Submit("a", json::object(), {{"played/grace", "3"}});
   Allocate("a", {"n0"});

@@ -124,8 +124,7 @@ void PutEntries(const json& entries, json* list) {
 std::string SupervisorUrl(const Job& job, const Replica& replica, const PodSettings& settings) {
   if (settings.supervisor_url.empty() || !settings.token) return settings.supervisor_url;
   return settings.supervisor_url + "/t/" +
-         settings.token(
-             {job.metadata.name_space, job.metadata.name, job.metadata.uid, replica.group});
+         settings.token({job.metadata.name_space, job.metadata.name, job.metadata.uid, replica.group});
 }
 
 json Environment(const Job& job, const Replica& replica, const PodSettings& settings) {

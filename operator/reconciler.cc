@@ -343,11 +343,13 @@ void Reconciler::CreatePod(const PassPtr& pass, const Replica& replica) {
 
 void Reconciler::RemovePod(const PassPtr& pass, const PodDeletion& deletion) {
   const bool unseen = deletion.uid.empty();
-  if (unseen) MemoryOf(*pass->job).asked[deletion.rank] = clock_.Wall();
+  GroupMemory& memory = MemoryOf(*pass->job);
+  (unseen ? memory.asked[deletion.rank] : memory.removed[deletion.uid]) = clock_.Wall();
   cluster_.Delete(
       {.ref = {Kind::kPod, {pass->key.name_space, deletion.name}}, .precondition = {.uid = deletion.uid}},
-      [self = self_, pass, unseen, rank = deletion.rank](const Result<void>& result) {
+      [self = self_, pass, unseen, rank = deletion.rank, uid = deletion.uid](const Result<void>& result) {
         if (*self == nullptr) return;
+        if (!result) (*self)->MemoryOf(*pass->job).removed.erase(uid);
         const bool gone = !result && result.error().code == ErrorCode::kNotFound;
         const bool other = !result && result.error().code == ErrorCode::kConflict;
         if (unseen && gone) {
@@ -377,6 +379,12 @@ void Reconciler::LookFor(const PassPtr& pass, std::int64_t rank) {
 void Reconciler::Inquire(const PassPtr& pass, const Inquiry& inquiry) {
   constexpr std::size_t kEnough = 100;
   MemoryOf(*pass->job).inquired = clock_.Wall();
+  if (!inquiries_.Take(clock_.Now(), Duration::zero())) {
+    clock_.Post([self = self_, pass] {
+      if (*self != nullptr) (*self)->OnActed(pass, {});
+    });
+    return;
+  }
   const Query query{
       .kind = Kind::kEvent, .name_space = pass->key.name_space, .labels = {}, .about = inquiry.uid};
   cluster_.List(query, kEnough, "", [self = self_, pass, rank = inquiry.rank](const Result<Page>& page) {

@@ -14,6 +14,7 @@
 #include "runtime/controller.h"
 #include "runtime/log.h"
 #include "runtime/metrics.h"
+#include "runtime/rate_limit.h"
 #include "runtime/watch_cache.h"
 
 namespace adaptdl {
@@ -88,6 +89,8 @@ class Reconciler {
   const std::function<bool()> may_act_;
   const Logger log_;
   const OperatorMetrics metrics_;
+  // The server reads through all events there are for each, and whole clusters may be slow to start.
+  RateLimit inquiries_{0.5, 4};
   std::uint64_t term_ = 0;                       // Grows whenever somebody else may have acted.
   std::map<std::string, GroupMemory> memories_;  // By the uid of the job.
   std::map<std::string, std::shared_ptr<const Job>>

@@ -25,7 +25,7 @@ namespace {
 
 constexpr std::chrono::seconds kHousekeeping{1};
 constexpr std::chrono::seconds kLoopLimit{60};  // Beyond, the program hangs.
-constexpr std::size_t kMaxBody = 64 * 1024;     // A report of the largest size that is taken has half of that.
+constexpr std::size_t kMaxBody = 64 * 1024;  // A report of the largest size that is taken has half of that.
 constexpr std::size_t kMaxTarget = 1024;
 constexpr std::uint32_t kMaxHeader = 8 * 1024;
 

@@ -11,10 +11,11 @@ void BindLimits(SupervisorSettings& settings, ConfigSchema& schema) {
              settings.longest_poll, {.min = milliseconds(1000)});
   schema.Add({.key = "limits.waiting-per-job", .help = "Most requests of one job that wait at the same time"},
              settings.waiting_per_job, {.min = 1});
-  schema.Add({.key = "limits.connections", .help = "Most connections at the same time"},
-             settings.connections, {.min = 1});
-  schema.Add({.key = "limits.connections-per-client", .help = "The same of one address; 0: as many as of all"},
-             settings.connections_per_client, {.min = 0});
+  schema.Add({.key = "limits.connections", .help = "Most connections at the same time"}, settings.connections,
+             {.min = 1});
+  schema.Add(
+      {.key = "limits.connections-per-client", .help = "The same of one address; 0: as many as of all"},
+      settings.connections_per_client, {.min = 0});
   schema.Add({.key = "limits.client-rate", .help = "Most requests a second of one address, in the long run"},
              settings.client_rate, {.min = 0.1});
   schema.Add({.key = "limits.client-burst", .help = "The same at once"}, settings.client_burst, {.min = 1});

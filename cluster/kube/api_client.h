@@ -11,8 +11,8 @@
 #include "cluster/clock.h"
 #include "cluster/kube/credentials.h"
 #include "cluster/kube/kube_cluster.h"
-#include "runtime/rate_limit.h"
 #include "cluster/kube/transport.h"
+#include "runtime/rate_limit.h"
 
 namespace adaptdl {
 

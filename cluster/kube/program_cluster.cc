@@ -17,8 +17,9 @@ Result<KubeConnection> FindConnection(const KubeSettings& settings, const Enviro
   return settings.kubeconfig.empty() ? FindConnection(environment) : LoadKubeconfig(settings.kubeconfig);
 }
 
-Result<std::unique_ptr<Cluster>> ConnectProgram(const KubeConnection& connection, const KubeSettings& settings,
-                                                KubeOptions options, Clock& clock, Metrics& metrics) {
+Result<std::unique_ptr<Cluster>> ConnectProgram(const KubeConnection& connection,
+                                                const KubeSettings& settings, KubeOptions options,
+                                                Clock& clock, Metrics& metrics) {
   const auto requests =
       metrics.AddCounter("adaptdl_api_requests_total", "Requests to the API server; code 0: no answer came",
                          {"verb", "kind", "code"});

@@ -24,7 +24,8 @@ Result<KubeConnection> FindConnection(const KubeSettings& settings, const Enviro
 
 // With `options` but for the limits of `settings` and the counting, as adaptdl_api_requests_total. `clock`
 // outlives the cluster.
-Result<std::unique_ptr<Cluster>> ConnectProgram(const KubeConnection& connection, const KubeSettings& settings,
-                                                KubeOptions options, Clock& clock, Metrics& metrics);
+Result<std::unique_ptr<Cluster>> ConnectProgram(const KubeConnection& connection,
+                                                const KubeSettings& settings, KubeOptions options,
+                                                Clock& clock, Metrics& metrics);
 
 }  // namespace adaptdl

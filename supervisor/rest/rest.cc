@@ -35,8 +35,7 @@ HttpResponse AsResponse(const Refusal& refusal) {
       return JsonError(403, refusal.message);
     case Refusal::Kind::kTooMany:
     case Refusal::Kind::kNotReady: {
-      HttpResponse response =
-          JsonError(refusal.kind == Refusal::Kind::kTooMany ? 429 : 503, refusal.message);
+      HttpResponse response = JsonError(refusal.kind == Refusal::Kind::kTooMany ? 429 : 503, refusal.message);
       response.headers = {{"Retry-After", "5"}};
       return response;
     }
@@ -91,8 +90,9 @@ class Exchange {
     if (parts.size() == 1 && parts[0] == "healthz") return Allow("GET") ? Answer({.body = "ok\n"}) : void();
     if (parts.size() == 4 && parts[0] == "discover") return Allow("GET") ? Discover(caller, parts) : void();
     if (parts.size() == 3 && parts[0] == "hints") return Allow("PUT") ? TakeHints(caller, parts) : void();
-    Answer(JsonError(404, "no such path; there are /discover/{namespace}/{job}/{group}, "
-                          "/hints/{namespace}/{job} and /healthz"));
+    Answer(JsonError(404,
+                     "no such path; there are /discover/{namespace}/{job}/{group}, "
+                     "/hints/{namespace}/{job} and /healthz"));
   }
 
  private:
@@ -123,13 +123,14 @@ class Exchange {
     // Beyond a year it is no time any more; the supervisor's own limit is far below.
     constexpr double kMost = 1e7;
     const std::chrono::duration<double> seconds(std::min(*timeout, kMost));
-    const Supervisor::Ticket ticket = supervisor_.Discover(
-        caller, *job, *group, std::chrono::ceil<Duration>(seconds),
-        [responder = responder_](const Supervisor::Answer<DiscoveryAnswer>& answer) {
-          if (!answer) return responder.Answer(AsResponse(answer.error()));
-          if (answer->addresses == nullptr) return responder.Answer(JsonError(408, answer->why));
-          responder.Answer(Json(*answer->addresses));
-        });
+    const Supervisor::Ticket ticket =
+        supervisor_.Discover(caller, *job, *group, std::chrono::ceil<Duration>(seconds),
+                             [responder = responder_](const Supervisor::Answer<DiscoveryAnswer>& answer) {
+                               if (!answer) return responder.Answer(AsResponse(answer.error()));
+                               if (answer->addresses == nullptr)
+                                 return responder.Answer(JsonError(408, answer->why));
+                               responder.Answer(Json(*answer->addresses));
+                             });
     if (ticket == 0) return;
     responder_.OnGone([&clock = clock_, &supervisor = supervisor_, ticket] {
       clock.Post([&supervisor, ticket] { supervisor.StopDiscovering(ticket); });
