@@ -6,7 +6,7 @@
 #include <boost/beast/http/status.hpp>
 #include <boost/beast/http/string_body.hpp>
 #include <chrono>
-#include <optional>
+#include <memory>
 #include <string_view>
 #include <vector>
 
@@ -19,9 +19,17 @@ using boost::system::error_code;
 
 constexpr std::chrono::milliseconds kLinger{2000};
 // What one read takes: little while nothing is known to come, as thousands of connections wait at the same
-// time.
+// time, and next to nothing while a request is held, as all that may come is the client's end or its next
+// one.
+constexpr std::size_t kHeldRead = 256;
 constexpr std::size_t kSmallRead = 2 * 1024;
 constexpr std::size_t kLargeRead = 64 * 1024;
+
+// An assignment would keep the room it had.
+void Free(std::string* text) {
+  text->clear();
+  text->shrink_to_fit();
+}
 
 std::string Format(const HttpResponse& response, bool keep_open, bool head) {
   const int status = response.status >= 200 && response.status <= 599 ? response.status : 500;
@@ -91,7 +99,7 @@ class Connection final : public HttpConnection, public std::enable_shared_from_t
     state_ = State::kReading;
     header_seen_ = false;
     head_ = false;
-    parser_.emplace();
+    parser_ = std::make_unique<Parser>();
     parser_->eager(true);
     parser_->header_limit(shared_.options.header_bytes);
     parser_->body_limit(shared_.options.body_bytes);
@@ -132,7 +140,7 @@ class Connection final : public HttpConnection, public std::enable_shared_from_t
     output_ = "HTTP/1.1 100 Continue\r\n\r\n";
     stream_->Write(net::buffer(output_), [self = shared_from_this()](error_code error) {
       if (error || self->state_ == State::kClosed) return self->Close();
-      self->output_ = {};
+      Free(&self->output_);
       self->Parse();
     });
   }
@@ -163,6 +171,7 @@ class Connection final : public HttpConnection, public std::enable_shared_from_t
     }
     state_ = State::kHeld;
     ClearDeadline();
+    input_.shrink_to_fit();
     shared_.handler(std::move(request), MakeResponder(++number_));
     if (ended_) return GoneSoon();
     Read();
@@ -214,7 +223,7 @@ class Connection final : public HttpConnection, public std::enable_shared_from_t
     SetDeadline(shared_.options.write_timeout);
     stream_->Write(net::buffer(output_), [self = shared_from_this(), keep_open](error_code error) {
       if (error || self->state_ == State::kClosed) return self->Close();
-      self->output_ = {};
+      Free(&self->output_);
       keep_open ? self->NextRequest() : self->Linger();
     });
   }
@@ -233,7 +242,9 @@ class Connection final : public HttpConnection, public std::enable_shared_from_t
   void Read() {
     if (reading_ || ended_) return;
     reading_ = true;
-    const std::size_t size = header_seen_ && state_ == State::kReading ? kLargeRead : kSmallRead;
+    const std::size_t size = state_ == State::kHeld                      ? kHeldRead
+                             : state_ == State::kReading && header_seen_ ? kLargeRead
+                                                                         : kSmallRead;
     if (chunk_.size() != size) chunk_ = std::vector<char>(size);
     stream_->Read(net::buffer(chunk_), [self = shared_from_this()](error_code error, std::size_t count) {
       self->reading_ = false;
@@ -268,9 +279,9 @@ class Connection final : public HttpConnection, public std::enable_shared_from_t
   bool reading_ = false;  // A read is under way, into chunk_.
   bool ended_ = false;    // The client sends nothing more.
   std::vector<char> chunk_;
-  std::string input_;   // Read, but not yet parsed.
-  std::string output_;  // Being written.
-  std::optional<Parser> parser_;
+  std::string input_;               // Read, but not yet parsed.
+  std::string output_;              // Being written.
+  std::unique_ptr<Parser> parser_;  // While reading.
   bool header_seen_ = false;
   std::uint64_t number_ = 0;  // Of the request in hand.
   bool keep_open_ = false;

@@ -160,11 +160,19 @@ TEST(ThreadsHttpLimits, CutsOffSlowClients) {
        {"GET / HT", "GET / HTTP/1.1\r\nHost: x\r\n", "POST / HTTP/1.1\r\nContent-Length: 2\r\n\r\na"}) {
     EXPECT_EQ(Says(*server, text), "") << text;
   }
-  // Bytes that dribble in do not put it off.
-  TestClient dribbles(server->port());
-  dribbles.Send("GET / HTTP/1.1\r\nA: ");
-  while (dribbles.Send("x")) std::this_thread::yield();
-  EXPECT_EQ(dribbles.ReadToEnd(), "");
+  // Bytes that dribble in do not put it off, wherever they do, nor on a connection that has had an answer.
+  const std::string post = "POST / HTTP/1.1\r\nHost: x\r\n";
+  for (const std::string& begins :
+       {std::string("G"), std::string("GET /"), std::string("GET / HTTP/1.1\r\nA: "),
+        post + "Content-Length: 1000000\r\n\r\n", post + "Transfer-Encoding: chunked\r\n\r\nF4240\r\n"}) {
+    for (const bool again : {false, true}) {
+      TestClient dribbles(server->port());
+      if (again) dribbles.Get("/");
+      dribbles.Send(begins);
+      while (dribbles.Send("x")) std::this_thread::yield();
+      EXPECT_EQ(dribbles.ReadToEnd(), "") << begins;
+    }
+  }
 }
 
 TEST(ThreadsHttpLimits, CutsOffIdleClients) {
@@ -228,7 +236,7 @@ TEST(ThreadsHttpLimits, AClientsOwnLimitLeavesPlaceForOthers) {
   }
 }
 
-TEST(ThreadsHttpLimits, CutsOffAClientThatDoesNotRead) {
+TEST(ThreadsHttpLimits, CutsOffAClientThatDoesNotReadOrTooSlowly) {
   HttpServerOptions options = OnLoopback();
   options.connections = 1;
   options.write_timeout = kShort;
@@ -236,12 +244,15 @@ TEST(ThreadsHttpLimits, CutsOffAClientThatDoesNotRead) {
   const auto server = Serve(options, [&](const HttpRequest& request, const Responder& responder) {
     responder.Answer({.body = request.path == "/large" ? large : ""});
   });
-  TestClient client(server->port(), 4096);
-  client.Send("GET /large HTTP/1.1\r\nHost: x\r\n\r\n");
-  // Its place is free once it is cut off.
-  while (TestClient(server->port()).Get("/").status != 200) {
+  for (const std::size_t reads_now_and_then : {0, 1024}) {
+    std::optional<TestClient> client;
+    do client.emplace(server->port(), 4096);  // The one before may still be on its way out.
+    while (client->Get("/").status != 200);
+    client->Send("GET /large HTTP/1.1\r\nHost: x\r\n\r\n");
+    // Its place is free once it is cut off.
+    while (TestClient(server->port()).Get("/").status != 200) client->ReadMore(reads_now_and_then);
+    EXPECT_EQ(client->Read().status, 0);
   }
-  EXPECT_EQ(client.Read().status, 0);
 }
 
 }  // namespace
