@@ -79,6 +79,15 @@ class OperatorTest : public ::testing::Test {
     }
     return all;
   }
+  // How often the trace has that.
+  std::size_t Calls(const std::string& what) const {
+    std::size_t count = 0;
+    for (auto at = world_.trace().find(what); at != std::string::npos;
+         at = world_.trace().find(what, at + 1)) {
+      ++count;
+    }
+    return count;
+  }
   std::vector<std::string> Events() {
     std::vector<std::string> all;
     for (const Event& event : All<Event>()) all.push_back(event.reason + ": " + event.message);
@@ -118,11 +127,7 @@ TEST_F(OperatorTest, AsksLittleAboutManySilentPods) {
     Allocate("slow-" + std::to_string(i), {"n0"});
   }
   world_.clock().RunFor(seconds(90));
-  std::size_t lists = 0;
-  const std::string& trace = world_.trace();
-  for (auto at = trace.find("list Event"); at != std::string::npos; at = trace.find("list Event", at + 1)) {
-    ++lists;
-  }
+  const std::size_t lists = Calls("LIST Event");
   EXPECT_GE(lists, 4U);
   EXPECT_LE(lists, 4U + 60 / 2);
   for (int i = 0; i < 60; ++i)
@@ -136,12 +141,7 @@ TEST_F(OperatorTest, DeletesEachPodOnce) {
   ASSERT_TRUE(RunUntil("a", JobPhase::kRunning));
   Allocate("a", {"n1"});
   ASSERT_TRUE(world_.clock().RunUntil([&] { return At("a").status.group == 1; }, minutes(2)));
-  std::size_t deletions = 0;
-  const std::string& trace = world_.trace();
-  for (auto at = trace.find("delete Pod"); at != std::string::npos; at = trace.find("delete Pod", at + 1)) {
-    ++deletions;
-  }
-  EXPECT_EQ(deletions, 16U);
+  EXPECT_EQ(Calls("DELETE Pod"), 16U);
 }
 
 TEST_F(OperatorTest, MovesAJobThroughItsCheckpoint) {
