@@ -8,21 +8,14 @@
 #include <utility>
 
 #include "nlohmann/json.hpp"
+#include "tests/e2e/eventually.h"
+#include "tests/e2e/service_account.h"
 
 namespace adaptdl {
 
 using nlohmann::json;
-using std::chrono::milliseconds;
-using std::chrono::seconds;
 
 namespace {
-
-// Where charts/adaptdl-sched/files/operator-rbac.yaml puts it.
-constexpr const char* kNamespace = "adaptdl";
-constexpr const char* kAccount = "adaptdl-operator";
-
-// Only against tests that would never end.
-constexpr seconds kLimit{180};
 
 // One cluster for all tests of this program; it ends with it.
 struct Shared {
@@ -38,31 +31,6 @@ Shared& TheShared() {
 
 void WriteFile(const std::string& path, const std::string& text) { std::ofstream(path) << text; }
 
-// As the pod of the operator would find it: the rights of its account, and no others.
-std::string MakeAccount(const Testbed& server) {
-  server.Kubectl({"create", "namespace", kNamespace});
-  server.Kubectl({"apply", "-f", ADAPTDL_SOURCE_DIR "/charts/adaptdl-sched/files/operator-rbac.yaml"});
-  std::string token = server.Do({"token", kAccount, kNamespace});
-  while (!token.empty() && token.back() == '\n') token.pop_back();
-  const KubeConnection connection = server.Connection();
-  const json config = {
-      {"apiVersion", "v1"},
-      {"kind", "Config"},
-      {"current-context", "operator"},
-      {"contexts",
-       {{{"name", "operator"},
-         {"context", {{"cluster", "testbed"}, {"user", kAccount}, {"namespace", kNamespace}}}}}},
-      {"clusters",
-       {{{"name", "testbed"},
-         {"cluster",
-          {{"server", connection.server},
-           {"certificate-authority", connection.certificate_authority.path}}}}}},
-      {"users", {{{"name", kAccount}, {"user", {{"token", token}}}}}}};
-  const std::string path = server.folder() + "/operator.conf";
-  WriteFile(path, config.dump());
-  return path;
-}
-
 void StartServer() {
   if (TheShared().server != nullptr || !TheShared().why_not.empty()) return;
   // Some clusters do not let everybody name an owner that cannot go before them; ours is one of those.
@@ -75,7 +43,7 @@ void StartServer() {
     return;
   }
   TheShared().server = *std::move(started);
-  TheShared().kubeconfig = MakeAccount(*TheShared().server);
+  TheShared().kubeconfig = MakeServiceAccount(*TheShared().server, "operator");
 }
 
 }  // namespace
@@ -196,11 +164,7 @@ void OperatorTest::Change(const Patch& patch) {
 }
 
 bool OperatorTest::Eventually(const std::function<bool()>& holds) {
-  // What no event of the cluster tells of is looked at now and then.
-  Timer tick;
-  const std::function<void()> look = [&] { tick = loop_.After(milliseconds(50), look); };
-  look();
-  return loop_.RunUntil(holds, kLimit);
+  return adaptdl::Eventually(loop_, holds);
 }
 
 bool OperatorTest::EventuallyIn(const std::string& name, JobPhase phase, std::int64_t group) {

@@ -8,6 +8,7 @@
 
 #include "runtime/event_loop.h"
 #include "tests/e2e/child_program.h"
+#include "tests/e2e/eventually.h"
 
 namespace adaptdl {
 namespace {
@@ -78,19 +79,13 @@ TEST_F(OperatorUsage, KeepsTryingToReachTheServer) {
     output = program.output();
     return output.find(text) != std::string::npos;
   };
-  const auto eventually = [&](const std::function<bool()>& holds) {
-    for (int i = 0; i < 1000 && !program.ExitCode(); ++i) {
-      if (holds()) return true;
-      loop.RunUntil([] { return false; }, std::chrono::milliseconds(50));
-    }
-    return false;
-  };
-  ASSERT_TRUE(eventually([&] { return writes("cannot follow"); })) << output;
+  ASSERT_TRUE(Eventually(loop, [&] { return program.ExitCode() || writes("cannot follow"); })) << output;
+  ASSERT_FALSE(program.ExitCode()) << output;
   const std::size_t begin = output.find(before) + before.size();
   const std::string url = "http://127.0.0.1:" + output.substr(begin, output.find('\n', begin) - begin);
   // It lives, but is not ready, and says what is missing.
   EXPECT_EQ(RunProgram({"curl", "-sS", "--fail", url + "/livez"}).code, 0);
-  EXPECT_TRUE(eventually([&] {
+  EXPECT_TRUE(Eventually(loop, [&] {
     const std::string answer = RunProgram({"curl", "-sS", "-w", "%{http_code}", url + "/readyz"}).output;
     return answer.find("503") != std::string::npos && answer.find("list AdaptDLJob: ") != std::string::npos;
   }));
