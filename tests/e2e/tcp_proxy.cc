@@ -49,10 +49,10 @@ struct TcpProxy::Pipe {
   std::uint64_t epoch = 0;
   std::uint64_t to_client = 0;
   bool frozen = false;
+  bool ended = false;  // In order: what was passed on is still to arrive.
 
   ~Pipe() {
-    Reset(client);
-    Reset(server);
+    for (const int fd : {client, server}) ended ? static_cast<void>(close(fd)) : Reset(fd);
   }
 };
 
@@ -97,6 +97,7 @@ void TcpProxy::Accept() {
 bool TcpProxy::Pass(Pipe& pipe, bool to_client) {
   std::array<char, 16384> buffer;
   ssize_t size = recv(to_client ? pipe.server : pipe.client, buffer.data(), buffer.size(), 0);
+  pipe.ended = size == 0;
   if (size <= 0) return false;
   if (!to_client) return WriteAll(pipe.server, buffer.data(), size);
   if (pipe.epoch != epoch_) {

@@ -20,6 +20,9 @@ class TcpProxy {
 
   std::uint16_t port() const { return port_; }
 
+  // Where connections go from now on; those that are open stay where they are.
+  void SendTo(std::uint16_t server_port) { server_port_ = server_port; }
+
   // From now on every connection breaks (with a reset) after so many bytes towards the client; 0: none does.
   // Those that are open begin to count now.
   void CutAfter(std::uint64_t bytes);
@@ -35,11 +38,12 @@ class TcpProxy {
 
   void Run();
   void Accept();
-  // Passes on what is there; false when the connection is over.
+  // Passes on what is there; false when the connection is over: in order where the server or the client has
+  // ended it so.
   bool Pass(Pipe& pipe, bool to_client);
 
   std::string server_address_;
-  std::uint16_t server_port_;
+  std::atomic<std::uint16_t> server_port_;
   std::uint16_t port_ = 0;
   int listener_ = -1;
   std::atomic<std::uint64_t> cut_after_ = 0;
