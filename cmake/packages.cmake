@@ -15,3 +15,7 @@ find_package(CURL 7.85 REQUIRED)
 find_package(OpenSSL REQUIRED)
 find_package(Threads REQUIRED)
 find_package(Boost 1.74 REQUIRED)
+find_package(Protobuf REQUIRED)
+find_package(PkgConfig REQUIRED)
+pkg_check_modules(grpc++ REQUIRED IMPORTED_TARGET grpc++)  # Debian ships no CMake files of it.
+find_program(GRPC_CPP_PLUGIN grpc_cpp_plugin REQUIRED)

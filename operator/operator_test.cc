@@ -141,7 +141,7 @@ TEST_F(OperatorTest, DeletesEachPodOnce) {
   ASSERT_TRUE(RunUntil("a", JobPhase::kRunning));
   Allocate("a", {"n1"});
   ASSERT_TRUE(world_.clock().RunUntil([&] { return At("a").status.group == 1; }, minutes(2)));
-  EXPECT_EQ(Calls("DELETE Pod"), 16U);
+  EXPECT_EQ(Calls("operator-a DELETE Pod"), 16U);
 }
 
 TEST_F(OperatorTest, MovesAJobThroughItsCheckpoint) {

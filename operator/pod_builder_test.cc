@@ -308,5 +308,20 @@ TEST(ReplicaOf, TakesNothingElse) {
   EXPECT_FALSE(is_one(changed));
 }
 
+// The published client sends no credentials of its own: they are in the address that it is given.
+TEST(PodBuilder, AReplicasAddressOfTheSupervisorHoldsItsToken) {
+  PodSettings settings = Settings();
+  settings.token = [](const ReplicaIdentity& replica) {
+    return replica.name_space + "." + replica.job + "." + replica.uid + "." + std::to_string(replica.group);
+  };
+  const auto url_in = [](const json& pod) {
+    return Env(pod["spec"]["containers"][1], "ADAPTDL_SUPERVISOR_URL");
+  };
+  EXPECT_EQ(url_in(Built(Parsed(kTemplate), settings)),
+            std::string("http://adaptdl-supervisor:8080/t/research.resnet.") + kUid + ".7");
+  settings.supervisor_url = "";
+  EXPECT_EQ(url_in(Built(Parsed(kTemplate), settings)), "");
+}
+
 }  // namespace
 }  // namespace adaptdl

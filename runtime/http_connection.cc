@@ -111,7 +111,10 @@ class Connection final : public HttpConnection, public std::enable_shared_from_t
   void Parse() {
     error_code error;
     std::size_t used = 0;
-    if (!input_.empty()) used = parser_->put(net::buffer(input_), error);
+    // Less than the shortest end of a chunked body, "0\r\n\r\n", may trip an assertion of
+    // Beast (boostorg/beast, pull request 2861).
+    const std::size_t enough = header_seen_ && parser_->chunked() ? 5 : 1;
+    if (input_.size() >= enough) used = parser_->put(net::buffer(input_), error);
     if (error == http::error::header_limit) {
       const bool in_first_line = parser_->get().target().empty() && input_.find('\n') == std::string::npos;
       return in_first_line ? Refuse(414, "target too long") : Refuse(431, "header too long");

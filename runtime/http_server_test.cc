@@ -88,6 +88,14 @@ TEST(ThreadsHttpServer, ReadsChunkedBodiesInAnyPieces) {
   EXPECT_EQ(client.Read().body, "POST /c [] abcdefgh");
   for (const char c : request) client.Send({&c, 1});
   EXPECT_EQ(client.Read().body, "POST /c [] abcdefgh");
+  const std::string empty =
+      "POST /e HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n";
+  for (const std::string_view rest : {"\r\n", "A: b\r\n\r\n"}) {
+    client.Send(empty);
+    EXPECT_EQ(client.Read().status, 100);  // So that the rest is a piece of its own.
+    client.Send(rest);
+    EXPECT_EQ(client.Read().body, "POST /e [] ");
+  }
 }
 
 TEST(ThreadsHttpServer, TakesALongBody) {

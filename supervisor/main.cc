@@ -16,6 +16,7 @@
 #include "runtime/shutdown.h"
 #include "runtime/tls_files.h"
 #include "supervisor/rest/rest.h"
+#include "supervisor/rpc/rpc_server.h"
 #include "supervisor/settings.h"
 #include "supervisor/supervisor.h"
 #include "supervisor/token_key_file.h"
@@ -131,6 +132,7 @@ class Program {
       if (!identity) return tl::unexpected(identity.error());
       options.tls = *std::move(identity);
     }
+    if (auto rpc = ServeRpc(options.tls); !rpc) return rpc;
     auto server = HttpServer::Start(options, OnClock(loop_, RestHandler(loop_, *supervisor_)));
     if (!server) return tl::unexpected(server.error());
     server_ = *std::move(server);
@@ -141,6 +143,18 @@ class Program {
     }
     log_.Info("serving replicas", {{"port", server_->port()}, {"tls", options.tls.has_value()}});
     return {};
+  }
+
+  Result<void> ServeRpc(const std::optional<TlsIdentity>& tls) {
+    if (settings_.grpc_port == 0) return {};
+    RpcServerOptions options;
+    options.address = settings_.address;
+    options.port = static_cast<std::uint16_t>(settings_.grpc_port);
+    options.tls = tls;
+    return RpcServer::Start(loop_, *supervisor_, options).map([this](std::unique_ptr<RpcServer> server) {
+      rpc_server_ = std::move(server);
+      log_.Info("serving replicas by gRPC", {{"port", rpc_server_->port()}});
+    });
   }
 
   // No more than there are file descriptors for.
@@ -165,13 +179,14 @@ class Program {
 
   // Nobody is dropped: those who wait are told to ask again, which they do at once, and elsewhere.
   void Stop(const std::function<void()>& done) {
-    const auto left = std::make_shared<int>(2);
+    const auto left = std::make_shared<int>(rpc_server_ == nullptr ? 2 : 3);
     const auto one_done = [this, left, done] {
       loop_.Post([left, done] {
         if (--*left == 0) done();
       });
     };
     server_->Stop(one_done);
+    if (rpc_server_ != nullptr) rpc_server_->Stop(one_done);
     supervisor_->Drain(one_done);
   }
 
@@ -185,6 +200,7 @@ class Program {
   std::unique_ptr<Cluster> cluster_;
   std::unique_ptr<Supervisor> supervisor_;
   std::unique_ptr<HttpServer> server_;
+  std::unique_ptr<RpcServer> rpc_server_;
   std::unique_ptr<TlsReloader> certificates_;
   std::unique_ptr<HttpServer> health_server_;
   Timer housekeeping_;
@@ -202,6 +218,7 @@ int Main(const std::vector<std::string>& args) {
   const auto done =
       ReadCommandLine(program_info, schema, args, environment, [&] { return Validate(settings); });
   if (done) return *done;
+  RpcServer::SilenceLibrary();
   Shutdown shutdown(settings.shutdown_limit);
   Program program(settings,
                   Logger("supervisor", {.level = settings.log.level, .format = settings.log.format}));

@@ -59,8 +59,9 @@ bool EfficiencyApart(const Hints& before, const Hints& after) {
   }
   if (before.grad_params == after.grad_params) return false;
   const std::int64_t initial = after.init_batch_size.value_or(1);
-  const auto a = GoodputModel::Create({}, *before.grad_params, initial);
-  const auto b = GoodputModel::Create({}, *after.grad_params, initial);
+  const PerfParams any{.alpha_c = 1};
+  const auto a = GoodputModel::Create(any, *before.grad_params, initial);
+  const auto b = GoodputModel::Create(any, *after.grad_params, initial);
   if (!a || !b) return true;
   const auto largest = static_cast<double>(after.max_batch_size.value_or(initial));
   for (const double size : {2.0 * static_cast<double>(initial), largest}) {

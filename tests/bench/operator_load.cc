@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -41,9 +42,9 @@ class Load {
       : cluster_(cluster),
         jobs_(clock, cluster, {.name_space = kNamespace}, Quiet()),
         nodes_(clock, cluster, {}, Quiet()),
-        count_(jobs),
+        count_(static_cast<std::size_t>(jobs)),
         replicas_(replicas) {
-    jobs_.Subscribe([this](const Key&, const Job* before, const Job* after) { OnJob(before, after); });
+    jobs_.Subscribe([this](const Key&, const Job*, const Job* after) { OnJob(after); });
     jobs_.Start();
     nodes_.Start();
   }
@@ -53,10 +54,12 @@ class Load {
     for (int i = 0; i < kAtOnce; ++i) CreateNext();
   }
   void Resize() {
-    for (const auto& job : jobs_.List()) Allocate(*job, replicas_ + 1);
+    ++replicas_;
+    running_.clear();
+    for (const auto& job : jobs_.List()) Allocate(*job, replicas_);
   }
-  // All run in that group.
-  bool Run(std::int64_t group) const { return running_ == count_ && group_ == group; }
+  // All run, with as many replicas as they were given last.
+  bool AllRun() const { return running_.size() == count_; }
 
  private:
   void CreateNext() {
@@ -73,18 +76,15 @@ class Load {
     });
   }
 
-  void OnJob(const Job* before, const Job* after) {
-    const auto runs = [](const Job* job) {
-      return job != nullptr && job->status.phase == JobPhase::kRunning;
-    };
-    if (runs(after) && (!runs(before) || before->status.group != after->status.group)) {
-      if (after->status.group != group_) {
-        group_ = *after->status.group;
-        running_ = 0;
-      }
-      ++running_;
+  void OnJob(const Job* after) {
+    if (after == nullptr) return;
+    const bool runs = after->status.phase == JobPhase::kRunning && after->status.replicas == replicas_;
+    if (runs) {
+      running_.insert(after->metadata.name);
+    } else {
+      running_.erase(after->metadata.name);
     }
-    if (after != nullptr && after->status.phase == JobPhase::kPending && after->status.allocation.empty()) {
+    if (after->status.phase == JobPhase::kPending && after->status.allocation.empty()) {
       Allocate(*after, replicas_);
     }
   }
@@ -107,12 +107,11 @@ class Load {
   Cluster& cluster_;
   WatchCache<Job> jobs_;
   WatchCache<Node> nodes_;
-  const int count_;
-  const int replicas_;
-  int created_ = 0;
+  const std::size_t count_;
+  int replicas_;
+  std::size_t created_ = 0;
   std::size_t next_node_ = 0;
-  std::int64_t group_ = 0;
-  int running_ = 0;  // Of that group.
+  std::set<std::string> running_;
 };
 
 double CpuSeconds() {
@@ -139,11 +138,11 @@ int Measure(Load& load, int jobs, const std::function<bool(const std::function<b
     std::fflush(stdout);
   };
   load.Begin();
-  if (!run_until([&] { return load.Run(0); })) return 1;
+  if (!run_until([&] { return load.AllRun(); })) return 1;
   report("from creation to Running");
   begun = seconds();
   load.Resize();
-  if (!run_until([&] { return load.Run(1); })) return 1;
+  if (!run_until([&] { return load.AllRun(); })) return 1;
   report("from a new allocation to Running again");
   return 0;
 }

@@ -29,6 +29,7 @@ class Conformance : public testing::TestWithParam<MakeCluster> {
   void SetUp() override;
 
   Cluster& cluster() { return under_test_->cluster(); }
+  Clock& clock() { return under_test_->clock(); }
   const std::string& name_space() const { return name_space_; }
   bool RunUntil(const std::function<bool()>& holds) { return under_test_->RunUntil(holds); }
   void ForgetHistory() { under_test_->ForgetHistory(); }

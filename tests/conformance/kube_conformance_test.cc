@@ -3,6 +3,7 @@
 #include "tests/conformance/conformance.h"
 #include "tests/conformance/differential.h"
 #include "tests/conformance/sim_under_test.h"
+#include "tests/conformance/supervisor_conformance.h"
 #include "tests/e2e/testbed.h"
 
 namespace adaptdl {
@@ -45,6 +46,7 @@ Result<std::unique_ptr<ClusterUnderTest>> MakeKube() {
 
 INSTANTIATE_TEST_SUITE_P(Kube, Conformance, testing::Values(&MakeKube));
 INSTANTIATE_TEST_SUITE_P(Kube, PodStory, testing::Values(&MakeKube));
+INSTANTIATE_TEST_SUITE_P(Kube, SupervisorTable, testing::Values(&MakeKube));
 
 // The simulation can be believed where nobody can tell it from the real thing.
 class Differential : public testing::TestWithParam<int> {};
