@@ -179,10 +179,15 @@ void Reports::OnWritten(const Key& job, Waiting waiting, const Result<Object>& r
     if (result) {
       entry.failures = 0;
       log_.Debug("hints written", {{"job", ToString(job)}});
-    } else if (result.error().retryable || result.error().code == ErrorCode::kConflict) {
-      Retry(job, entry, std::move(waiting));
     } else {
-      log_.Warn("hints not written", {{"job", ToString(job)}, {"error", result.error().message}});
+      const bool is_ordinary = result.error().retryable || result.error().code == ErrorCode::kConflict;
+      if (!is_ordinary) {
+        log_.Warn("hints not written", {{"job", ToString(job)}, {"error", result.error().message}});
+      }
+      // An API server that has only just started has not read its rules yet, and forbids everything.
+      if (is_ordinary || result.error().code == ErrorCode::kForbidden) {
+        Retry(job, entry, std::move(waiting));
+      }
     }
     if (entry.waiting) Enqueue(job, entry);
   }

@@ -128,6 +128,66 @@ TEST_F(ReportsTest, AWriteThatMeetsAnothersIsMadeAgain) {
   EXPECT_THAT(metrics_.Render(), HasSubstr("hint_writes_total{result=\"Conflict\"} 1\n"));
 }
 
+// Forbids all writes until it is told otherwise, as a server does that has only just started and has not read
+// its rules yet.
+class Forbidding final : public Cluster {
+ public:
+  explicit Forbidding(Cluster& cluster) : cluster_(cluster) {}
+
+  void Get(const Ref& ref, Done<Object> done) override { cluster_.Get(ref, std::move(done)); }
+  void List(const Query& query, std::size_t limit, const std::string& token, Done<Page> done) override {
+    cluster_.List(query, limit, token, std::move(done));
+  }
+  [[nodiscard]] std::unique_ptr<Watch> WatchFrom(const Query& query, const std::string& resource_version,
+                                                 WatchHandler handler) override {
+    return cluster_.WatchFrom(query, resource_version, std::move(handler));
+  }
+  void Create(Kind kind, const Document& object, Done<Object> done) override {
+    cluster_.Create(kind, object, std::move(done));
+  }
+  void Apply(const Patch& patch, Done<Object> done) override {
+    if (allows) return cluster_.Apply(patch, std::move(done));
+    cluster_.Get(patch.ref, [done = std::move(done)](const Result<Object>&) {
+      done(tl::unexpected(Error{ErrorCode::kForbidden, "not you", false}));
+    });
+  }
+  void Delete(const Deletion& deletion, Done<void> done) override {
+    cluster_.Delete(deletion, std::move(done));
+  }
+  void CheckTemplate(const std::string& name_space, const PodTemplate& pod_template,
+                     Done<void> done) override {
+    cluster_.CheckTemplate(name_space, pod_template, std::move(done));
+  }
+
+  bool allows = false;
+
+ private:
+  Cluster& cluster_;
+};
+
+TEST_F(ReportsTest, WhatIsForbiddenMayBeAllowedLater) {
+  struct Guarded {
+    Guarded(Clock& clock, Cluster& cluster, const ReportMetrics& metrics)
+        : guard(cluster), process(clock, guard, {}, metrics) {}
+    Forbidding guard;
+    Process process;
+  };
+  Guarded* guarded = nullptr;
+  world_.AddProcess("supervisor", [&](Clock& clock, Cluster& cluster) -> std::shared_ptr<void> {
+    auto made = std::make_shared<Guarded>(clock, cluster, made_);
+    guarded = made.get();
+    return made;
+  });
+  MakeJobs(1);
+  world_.clock().RunFor(seconds(1));
+  EXPECT_EQ(guarded->process.reports.Take(KeyOfJob(0), {.hints = Sized(1)}), ReportVerdict::kTaken);
+  world_.clock().RunFor(minutes(5));
+  EXPECT_EQ(Stored(0), std::nullopt);
+  guarded->guard.allows = true;
+  world_.clock().RunFor(minutes(1));
+  EXPECT_EQ(Stored(0), Sized(1));
+}
+
 TEST_F(ReportsTest, WhatAnotherSupervisorWasToldLaterStays) {
   Process& slow = Start("slow", {.writes_per_second = 0.1});
   Process& quick = Start("quick");
