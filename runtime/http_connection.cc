@@ -1,5 +1,6 @@
 #include "runtime/http_connection.h"
 
+#include <algorithm>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/rfc7230.hpp>
@@ -19,8 +20,8 @@ using boost::system::error_code;
 
 constexpr std::chrono::milliseconds kLinger{2000};
 // What one read takes: little while nothing is known to come, as thousands of connections wait at the same
-// time, and next to nothing while a request is held, as all that may come is the client's end or its next
-// one.
+// time; of a body as much as has come of it already, as what a header promises costs its sender nothing; and
+// next to nothing while a request is held, as all that may come is the client's end or its next one.
 constexpr std::size_t kHeldRead = 256;
 constexpr std::size_t kSmallRead = 2 * 1024;
 constexpr std::size_t kLargeRead = 64 * 1024;
@@ -245,9 +246,8 @@ class Connection final : public HttpConnection, public std::enable_shared_from_t
   void Read() {
     if (reading_ || ended_) return;
     reading_ = true;
-    const std::size_t size = state_ == State::kHeld                      ? kHeldRead
-                             : state_ == State::kReading && header_seen_ ? kLargeRead
-                                                                         : kSmallRead;
+    const std::size_t body = parser_ ? parser_->get().body().size() : 0;
+    const std::size_t size = state_ == State::kHeld ? kHeldRead : std::clamp(body, kSmallRead, kLargeRead);
     if (chunk_.size() != size) chunk_ = std::vector<char>(size);
     stream_->Read(net::buffer(chunk_), [self = shared_from_this()](error_code error, std::size_t count) {
       self->reading_ = false;

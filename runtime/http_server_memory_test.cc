@@ -1,4 +1,4 @@
-// What a request that is held costs its server.
+// What a request that is held, or does not come to its end, costs its server.
 #include <malloc.h>
 
 #include <condition_variable>
@@ -90,6 +90,26 @@ TEST(HttpServerMemory, AHeldRequestCostsLittleWhateverWasBefore) {
     EXPECT_LE(cost, 2500U) << "after " << a_case.name;
     std::cout << "bytes for each, after " << a_case.name << ": " << cost << "\n";
   }
+}
+
+TEST(HttpServerMemory, ABodyThatDoesNotComeCostsLittle) {
+#ifdef ADAPTDL_SANITIZED
+  GTEST_SKIP() << "a sanitizer has an allocator of its own";
+#endif
+  Holder holder;
+  const auto server = HttpServer::Start(OnLoopback(), holder.Handler()).value();
+  EXPECT_EQ(TestClient(server->port()).Get("/").status, 200);
+  const std::size_t before = Allocated();
+  std::deque<TestClient> clients;
+  for (std::size_t i = 0; i < kClients; ++i) {
+    TestClient& client = clients.emplace_back(server->port());
+    client.Send("PUT / HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 1000\r\n\r\n");
+    EXPECT_EQ(client.Read().status, 100);
+  }
+  EXPECT_EQ(TestClient(server->port()).Get("/").status, 200);  // The server is through with the last one.
+  const std::size_t cost = (Allocated() - before) / kClients;
+  EXPECT_LE(cost, 8000U);
+  std::cout << "bytes for each: " << cost << "\n";
 }
 
 }  // namespace
