@@ -32,12 +32,12 @@ void TrimPod(Pod* pod) {
 Result<SupervisorMetrics> SupervisorMetrics::Make(Metrics& metrics) {
   SupervisorMetrics made;
   return DiscoveryMetrics::Make(metrics)
-      .and_then([&](const DiscoveryMetrics& discovery) {
-        made.discovery = discovery;
+      .and_then([&](const DiscoveryMetrics& made_discovery) {
+        made.discovery = made_discovery;
         return ReportMetrics::Make(metrics);
       })
-      .and_then([&](const ReportMetrics& reports) {
-        made.reports = reports;
+      .and_then([&](const ReportMetrics& made_reports) {
+        made.reports = made_reports;
         return metrics.AddCounter(
             "adaptdl_supervisor_refused_total",
             "Requests that were not served; \"no token\" and \"wrong token\" are failures "
