@@ -26,6 +26,9 @@ namespace {
 
 constexpr std::chrono::seconds kHousekeeping{1};
 constexpr std::chrono::seconds kLoopLimit{60};  // Beyond, the program hangs.
+// So that an API server that is away is noticed soon, and two writes, one after the other, fit into what is
+// left for shutting down.
+constexpr std::chrono::seconds kCallDeadline{8};
 constexpr std::size_t kMaxBody = 64 * 1024;  // A report of the largest size that is taken has half of that.
 constexpr std::size_t kMaxTarget = 1024;
 constexpr std::uint32_t kMaxHeader = 8 * 1024;
@@ -51,6 +54,7 @@ class Program {
     if (!connection) return tl::unexpected(connection.error());
     if (auto keys = ReadKeys(); !keys) return keys;
     KubeOptions options;
+    options.call_deadline = kCallDeadline;
     options.user_agent = "adaptdl-supervisor/" ADAPTDL_VERSION;
     options.seed = seed_;
     auto cluster = ConnectProgram(*connection, settings_.kube, options, loop_, metrics_);
