@@ -26,6 +26,9 @@ namespace {
 
 constexpr std::chrono::seconds kHousekeeping{1};
 constexpr std::chrono::seconds kLoopLimit{60};  // Beyond, the program hangs.
+// So that an API server that is away is noticed soon, and two writes, one after the other, fit into what is
+// left for shutting down.
+constexpr std::chrono::seconds kCallDeadline{8};
 constexpr std::size_t kMaxBody = 64 * 1024;  // A report of the largest size that is taken has half of that.
 constexpr std::size_t kMaxTarget = 1024;
 constexpr std::uint32_t kMaxHeader = 8 * 1024;
@@ -51,6 +54,7 @@ class Program {
     if (!connection) return tl::unexpected(connection.error());
     if (auto keys = ReadKeys(); !keys) return keys;
     KubeOptions options;
+    options.call_deadline = kCallDeadline;
     options.user_agent = "adaptdl-supervisor/" ADAPTDL_VERSION;
     options.seed = seed_;
     auto cluster = ConnectProgram(*connection, settings_.kube, options, loop_, metrics_);
@@ -59,7 +63,7 @@ class Program {
     const auto made = SupervisorMetrics::Make(metrics_);
     if (!made) return tl::unexpected(made.error());
     supervisor_ = std::make_unique<Supervisor>(loop_, *cluster_, Options(), log_, *made);
-    return ServeHealth().and_then([this] { return Serve(); });
+    return ServeHealth().and_then([this] { return Serve(); }).map([this] { Announce(); });
   }
 
   // Until a signal.
@@ -109,10 +113,7 @@ class Program {
     options.port = static_cast<std::uint16_t>(settings_.metrics_port);
     options.connections = 100;
     return HttpServer::Start(options, HealthHandler(health_, metrics_))
-        .map([this](std::unique_ptr<HttpServer> server) {
-          health_server_ = std::move(server);
-          log_.Info("serving metrics and health", {{"port", health_server_->port()}});
-        });
+        .map([this](std::unique_ptr<HttpServer> server) { health_server_ = std::move(server); });
   }
 
   Result<void> Serve() {
@@ -141,7 +142,6 @@ class Program {
           loop_, files, *options.tls,
           [this](const TlsIdentity& renewed) { return server_->ReloadTls(renewed); }, log_);
     }
-    log_.Info("serving replicas", {{"port", server_->port()}, {"tls", options.tls.has_value()}});
     return {};
   }
 
@@ -153,21 +153,26 @@ class Program {
     options.tls = tls;
     return RpcServer::Start(loop_, *supervisor_, options).map([this](std::unique_ptr<RpcServer> server) {
       rpc_server_ = std::move(server);
-      log_.Info("serving replicas by gRPC", {{"port", rpc_server_->port()}});
     });
   }
 
+  // Only once all is well: what keeps it from starting is one line, and the only one.
+  void Announce() const {
+    if (const std::size_t possible = Connections(); possible < Wanted()) {
+      log_.Warn("fewer connections than wanted, for want of file descriptors",
+                {{"connections", possible}, {"wanted", Wanted()}});
+    }
+    log_.Info("serving metrics and health", {{"port", health_server_->port()}});
+    if (rpc_server_ != nullptr) log_.Info("serving replicas by gRPC", {{"port", rpc_server_->port()}});
+    log_.Info("serving replicas", {{"port", server_->port()}, {"tls", certificates_ != nullptr}});
+  }
+
+  std::size_t Wanted() const { return static_cast<std::size_t>(settings_.connections); }
   // No more than there are file descriptors for.
   std::size_t Connections() const {
     constexpr std::size_t kOthers = 200;
-    const std::size_t wanted = static_cast<std::size_t>(settings_.connections);
     const std::size_t files = RaiseFileLimit();
-    const std::size_t possible = std::max<std::size_t>(files, 2 * kOthers) - kOthers;
-    if (possible < wanted) {
-      log_.Warn("fewer connections than wanted, for want of file descriptors",
-                {{"connections", possible}, {"wanted", wanted}});
-    }
-    return std::min(wanted, possible);
+    return std::min(Wanted(), std::max<std::size_t>(files, 2 * kOthers) - kOthers);
   }
 
   // Every second: what others read without asking.

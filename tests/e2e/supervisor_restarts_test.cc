@@ -1,8 +1,10 @@
-// Training processes that ask and report live on whatever becomes of supervisors.
+// Training processes that ask and report live on whatever becomes of supervisors, the API server and etcd.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <csignal>
+#include <optional>
+#include <sstream>
 
 #include "tests/e2e/supervisor_fixture.h"
 #include "tests/e2e/tcp_proxy.h"
@@ -12,11 +14,38 @@ namespace {
 
 using testing::HasSubstr;
 
+// A part of the cluster is away as long as this lives.
+class Outage {
+ public:
+  Outage(const Testbed& server, std::string part) : server_(server), part_(std::move(part)) {
+    server_.Do({"stop", part_});
+  }
+  ~Outage() { server_.Do({"start", part_}); }
+  Outage(const Outage&) = delete;
+  Outage& operator=(const Outage&) = delete;
+
+ private:
+  const Testbed& server_;
+  const std::string part_;
+};
+
 class SupervisorRestarts : public SupervisorTest {
  protected:
   [[nodiscard]] bool EventuallyHolds(const SupervisorProgram& supervisor, std::size_t polls) {
     return Eventually(
         [&] { return supervisor.Metric("adaptdl_supervisor_polls") == static_cast<double>(polls); });
+  }
+
+  // Of reports, for whatever reason.
+  static double FailedWrites(const SupervisorProgram& supervisor) {
+    double count = 0;
+    std::istringstream lines(supervisor.Metrics());
+    for (std::string line; std::getline(lines, line);) {
+      const bool counts = line.starts_with("adaptdl_supervisor_hint_writes_total{") &&
+                          line.find("\"ok\"") == std::string::npos;
+      if (counts) count += std::stod(line.substr(line.rfind(' ')));
+    }
+    return count;
   }
 };
 
@@ -64,6 +93,53 @@ TEST_F(SupervisorRestarts, OneThatWasKilledLeavesNothingBehindThatItsSuccessorWo
   StartSupervisor({"--port", port});
   EXPECT_EQ(reporter.PutHints(TestTrainer::RecordedHints()).body, R"({"result":"unchanged"})");
   ExpectToFind(StartTrainers("train"), AddressesOf("train"));
+}
+
+// They ask and report as if nothing had happened, and get what they want once it can be had.
+TEST_F(SupervisorRestarts, WithoutApiServerOrEtcdAllMayWait) {
+  SupervisorProgram& supervisor = StartSupervisor();
+  StartOperatorWith(supervisor.url());
+  for (const std::string part : {"apiserver", "etcd"}) {
+    SCOPED_TRACE(part);
+    const std::string job = "train-" + part;
+    RunWithoutAddresses(job, {"played-0", "played-1"});
+    const auto environments = EnvironmentsOf(job);
+    const auto trainers = StartTrainers(job);
+    ASSERT_TRUE(EventuallyHolds(supervisor, 2));
+    const double failed_before = FailedWrites(supervisor);
+    std::optional<Outage> outage(std::in_place, Server(), part);
+    EXPECT_EQ(TestTrainer(environments[0]).PutHints(HintsWith(600)).status, 200);
+    // It has tried, and knows by now.
+    ASSERT_TRUE(Eventually([&] { return FailedWrites(supervisor) > failed_before; }));
+    EXPECT_TRUE(supervisor.IsReady());
+    EXPECT_EQ(TestTrainer(environments[0]).PutHints(HintsWith(700)).status, 200);
+    ASSERT_TRUE(EventuallyHolds(supervisor, 2));
+    for (const auto& trainer : trainers) EXPECT_FALSE(trainer->ExitCode()) << trainer->output();
+
+    outage.reset();
+    EXPECT_TRUE(EventuallyReported(job, 700));
+    GiveAddress(job, 0, "10.1.0.0");
+    GiveAddress(job, 1, "10.1.0.1");
+    ExpectToFind(trainers, {"10.1.0.0", "10.1.0.1"});
+  }
+}
+
+// Whoever waits is sent elsewhere; a report that cannot be written is not waited for until it is killed.
+TEST_F(SupervisorRestarts, EndsInOrderWithoutApiServer) {
+  SupervisorProgram& supervisor = StartSupervisor({"--shutdown-limit", "15s"});
+  StartOperatorWith(supervisor.url());
+  RunWithoutAddresses("train", {"played-0"});
+  const auto environment = EnvironmentsOf("train")[0];
+  TestClient poll(supervisor.port());
+  poll.Send("GET /t/" + TokenIn(environment) + "/discover/" + name_space_ +
+            "/train/0 HTTP/1.1\r\nHost: x\r\n\r\n");
+  ASSERT_TRUE(EventuallyHolds(supervisor, 1));
+  const Outage outage(Server(), "apiserver");
+  EXPECT_EQ(TestTrainer(environment).PutHints(HintsWith(600)).status, 200);
+  supervisor.process().Signal(SIGTERM);
+  EXPECT_EQ(poll.Read().status, 408);
+  poll.Close();
+  EXPECT_EQ(supervisor.process().Wait(), 0);
 }
 
 }  // namespace

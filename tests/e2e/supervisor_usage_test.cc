@@ -22,6 +22,9 @@ TEST(SupervisorUsage, ErrorsAreOneLineThatNamesTheSetting) {
   const std::string no_keys = WriteTestFile("no-keys", "# None.\n");
   const std::string rubbish = WriteTestFile("rubbish.conf", "{[");
   const std::string missing = "/no/such/file";
+  EventLoop loop;
+  SupervisorProgram other(loop, UnreachableCluster(), {"--auth", "off"});
+  const std::string taken = std::to_string(other.port());
   struct Case {
     std::vector<std::string> flags;
     int code;
@@ -41,6 +44,10 @@ TEST(SupervisorUsage, ErrorsAreOneLineThatNamesTheSetting) {
       {{"--token-keys", no_keys}, 1, no_keys},
       {{"--token-keys", keys, "--tls.certificate", "c"}, 2, "tls.key"},
       {{"--token-keys", keys, "--tls.key", "k"}, 2, "tls.certificate"},
+      {{"--auth", "off", "--tls.certificate", missing, "--tls.key", missing}, 1, missing},
+      {{"--auth", "off", "--tls.certificate", rubbish, "--tls.key", rubbish}, 1, "certificate"},
+      {{"--auth", "off", "--address", "127.0.0.1", "--port", taken}, 1, "127.0.0.1 port " + taken},
+      {{"--auth", "off", "--address", "127.0.0.1", "--port", "0", "--grpc.port", taken}, 1, taken},
       {{"--auth", "off", "--shutdown-limit", "5s"}, 2, "shutdown-limit"},
       {{"--auth", "off", "--limits.client-rate", "0"}, 2, "limits.client-rate"},
       {{"--auth", "off", "--address", "nowhere"}, 1, "nowhere"},
