@@ -236,17 +236,16 @@ class ReportCall final : public ReactorCall<grpc::ServerUnaryReactor> {
  public:
   ReportCall(RpcCalls& calls, const CallbackServerContext& context, const v1::ReportRequest& request,
              v1::ReportResponse* response)
-      : ReactorCall(calls),
-        caller_(CallerOf(context)),
-        subject_(SubjectOf(request)),
-        has_group_(request.has_group()),
-        hints_(request.has_hints() ? ReadHints(request.hints()) : Invalid("hints: missing")),
-        response_(response) {}
+      : ReactorCall(calls), caller_(CallerOf(context)), request_(request), response_(response) {}
 
   void Serve() override {
-    if (!subject_) return End(ToStatus(subject_.error()));
-    const auto group = has_group_ ? std::optional(subject_->group) : std::nullopt;
-    const auto verdict = supervisor().TakeReport(caller_, subject_->job, group, [this] { return hints_; });
+    const Result<Subject> subject = SubjectOf(request_);
+    if (!subject) return End(ToStatus(subject.error()));
+    const auto group = request_.has_group() ? std::optional(subject->group) : std::nullopt;
+    const auto verdict = supervisor().TakeReport(caller_, subject->job, group, [this]() -> Result<Hints> {
+      if (!request_.has_hints()) return Invalid("hints: missing");
+      return ReadHints(request_.hints());
+    });
     if (!verdict) return End(ToStatus(verdict.error()));
     response_->set_verdict(*verdict == ReportVerdict::kUnchanged ? v1::ReportResponse::UNCHANGED
                                                                  : v1::ReportResponse::TAKEN);
@@ -255,9 +254,7 @@ class ReportCall final : public ReactorCall<grpc::ServerUnaryReactor> {
 
  private:
   const Caller caller_;
-  const Result<Subject> subject_;
-  const bool has_group_;
-  Result<Hints> hints_;
+  const v1::ReportRequest& request_;  // gRPC keeps both as long as the call.
   v1::ReportResponse* const response_;
 };
 
