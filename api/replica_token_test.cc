@@ -82,7 +82,7 @@ TEST(ReplicaToken, KeysAreCheckedAndNeverShown) {
   }
 }
 
-RC_GTEST_PROP(ReplicaToken, NoOtherTextOpens, (std::string text)) {
+RC_GTEST_PROP(ReplicaToken, NoOtherTextOpens, (const std::string& text)) {
   const TokenKeys keys = Keys(kOld);
   RC_ASSERT(!keys.Open(text, "research", "resnet"));
   std::string token = keys.Seal(Someone());
