@@ -42,9 +42,11 @@ void Bind(SupervisorSettings& settings, ConfigSchema& schema) {
              {.min = 0, .max = kMaxPort});
   schema.Add({.key = "metrics.port", .help = "Of /metrics, /livez and /readyz; 0: any free one"},
              settings.metrics_port, {.min = 0, .max = kMaxPort});
-  schema.Add({.key = "tls.certificate",
-              .help = "File with certificates (PEM), for TLS on both ports; read again when it changes"},
-             settings.certificate);
+  schema.Add(
+      {.key = "tls.certificate",
+       .help =
+           "File with certificates (PEM), for TLS on both ports; read again when it changes, by HTTP only"},
+      settings.certificate);
   schema.Add({.key = "tls.key", .help = "File with its key (PEM)"}, settings.key);
   schema.Add({.key = "auth", .help = "Whether replicas have to show their tokens"}, settings.auth,
              {{"required", AuthMode::kRequired}, {"optional", AuthMode::kOptional}, {"off", AuthMode::kOff}});
